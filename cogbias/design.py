@@ -13,6 +13,8 @@ __all__ = ['OUTCOMES', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED', 'ALTERED'
 # %% ../nbs/02_design.ipynb #43f7adc7
 from collections.abc import (
     Callable,
+    Collection,
+    Iterable,
     Iterator,
     Mapping,
     Sequence,
@@ -32,9 +34,9 @@ import numpy as np
 import pandas as pd
 
 from .settings import check_settings, listing
+from .tables import ACCURACY_GAIN as ACCURACY_GAIN
 from cogbias.tables import (
     matching,
-    ACCURACY_GAIN,
     ITEMS,
     PACKAGE,
     CogbiasError,
@@ -52,54 +54,6 @@ def contrast_kinds() -> Mapping[str, Any]:
 # %% ../nbs/02_design.ipynb #26644212
 OUTCOMES = ("role", "value", "right")
 _WORDS = {"sense": ("bias", "shift", "accuracy"), "outcome": OUTCOMES, "invalid": ("drop", "itt")}
-
-
-def _contrast_faults(contrast: "Contrast") -> Iterator[str]:
-    "What is wrong with a contrast, as far as it can be seen without items."
-    for name, known in {"kind": contrast_kinds(), **_WORDS}.items():
-        word = getattr(contrast, name)
-        if word not in known:
-            yield f"{name} {word!r} is not known; {nearest(word, known)}"
-            return
-    needs, accuracy = contrast_kinds()[contrast.kind], contrast.sense == "accuracy"
-    rules = {
-        "score names no role; give each role that counts its score": (
-            contrast.outcome == "role" and not contrast.score
-        ),
-        "where and by hold lists of names, with a comma behind a single one": any(
-            isinstance(each, str) for each in (contrast.by, *contrast.where.values())
-        ),
-        "treatment and control are the same; name two conditions": (
-            contrast.control == contrast.treatment
-        ),
-        f"kind {contrast.kind!r} compares two conditions; name a control": (
-            needs.control and contrast.control is None
-        ),
-        f"kind {contrast.kind!r} needs weights; give each stratum its sign": (
-            needs.weights and not contrast.weights
-        ),
-        "a null is what a rational answer shows where the sense is 'shift', and only there": (
-            (contrast.sense == "shift") != (contrast.null is not None)
-        ),
-        "an accuracy has no control; use None": accuracy and contrast.control is not None,
-        f"the unit {ACCURACY_GAIN!r} is that of an accuracy, and only of one": (
-            accuracy != (contrast.unit == ACCURACY_GAIN)
-        ),
-        "smallest is no size; give a number above 0, in its unit": (
-            contrast.smallest is not None and not contrast.smallest > 0
-        ),
-        "direction is neither 1 nor -1": contrast.direction not in (1, -1),
-        "direction is -1, but the score says which answer is the bias; turn the scores round": (
-            contrast.direction == -1 and contrast.outcome != "value" and needs.reads == "prompts"
-        ),
-        f"kind {contrast.kind!r} has no estimate for exactly these prompts; leave it out": (
-            contrast.these_prompts and needs.these is None
-        ),
-        "these_prompts is for shares of a role, or for numbers; leave it out": (
-            contrast.these_prompts and needs.reads == "prompts" and contrast.outcome != "role"
-        ),
-    }
-    yield from (said for said, broken in rules.items() if broken)
 
 # %% ../nbs/02_design.ipynb #f18d3a6f
 @dataclass(frozen=True)
@@ -142,8 +96,12 @@ class Contrast:
     smallest: float | None = None  # smallest effect of interest; None: the usual one of its unit
 
     def __post_init__(self) -> None:
-        for fault in _contrast_faults(self):
-            raise CogbiasError(f"contrast {self.measure!r}: {fault}")
+        for name, known in {"kind": contrast_kinds(), **_WORDS}.items():
+            if (word := getattr(self, name)) not in known:
+                said = f"{name} {word!r} is not known; {nearest(word, known)}"
+                raise CogbiasError(f"contrast {self.measure!r}: {said}")
+        if self.outcome == "role" and not self.score:
+            raise CogbiasError(f"contrast {self.measure!r}: score names no role; give each its own")
 
 # %% ../nbs/02_design.ipynb #5b60e2ca
 def selected_mask(
@@ -180,11 +138,6 @@ class About:
     )  # condition -> what it is, in a few words
     caveats: tuple[str, ...] = ()  # printed in every report
 
-    def __post_init__(self) -> None:
-        if isinstance(self.caveats, str):
-            said = "caveats is one text; put a comma behind it, so that it is a tuple of one"
-            raise CogbiasError(f"{self.title}: {said}")
-
 # %% ../nbs/02_design.ipynb #dc38bd0b
 def _conditions_of(contrast: Contrast) -> set[str]:
     "The conditions that a contrast names."
@@ -192,86 +145,26 @@ def _conditions_of(contrast: Contrast) -> set[str]:
     return named - {None}
 
 
-def _factors_of(contrast: Contrast) -> Iterator[str]:
-    "The factors that a contrast names."
-    null = contrast.null if isinstance(contrast.null, str) else None
-    right = "right" if contrast.outcome == "right" else None
-    named = (contrast.include, contrast_kinds()[contrast.kind].factor, null, right)
-    yield from (*contrast.where, *contrast.by, *filter(None, named))
-
-
-def _paradigm_faults(paradigm: "Paradigm") -> Iterator[str]:
-    "What is wrong with a paradigm, as far as it can be seen without items."
-    if not paradigm.contrasts:
-        yield "it has no contrast; the first one is the headline"
-    responders = {*paradigm.rules, *UNBIASED}
-    for name in [each for each in paradigm.trivial if each not in responders]:
-        yield f"trivial responder {name!r} has no rule; {nearest(name, responders)}"
-    factors = {*paradigm.factors, *ITEMS.names}
-    in_contrasts = chain.from_iterable(map(_factors_of, paradigm.contrasts))
-    for name in (*paradigm.breakdown, *paradigm.levels, *in_contrasts):
-        if name not in factors:
-            yield f"factor {name!r} is not declared; {nearest(name, factors)}"
-    for name in chain.from_iterable(map(_conditions_of, paradigm.contrasts)):
-        if paradigm.conditions and name not in paradigm.conditions:
-            yield f"condition {name!r} is not declared; {nearest(name, paradigm.conditions)}"
-
-# %% ../nbs/02_design.ipynb #900a692a
-def _condition_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
-    "Rows of another paradigm, or of a condition that is not declared."
-    contrasts = paradigm.contrasts
-    known = {*paradigm.conditions, *(name for each in contrasts for name in _conditions_of(each))}
-    for row in np.flatnonzero(items["paradigm"] != paradigm.name)[:1]:
-        yield row, f"is of {items['paradigm'].iloc[row]!r}; name the paradigm as it is declared"
-    for row in np.flatnonzero(~items["condition"].isin(known))[:1]:
-        name = items["condition"].iloc[row]
-        yield row, f"has the condition {name!r}, which is not declared; {nearest(name, known)}"
-
-
-def _role_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
-    "Rows whose options have a role that nobody scores, or of which only one is scored."
-    scoring = [each for each in paradigm.contrasts if each.outcome == "role"]
-    known = {role for each in scoring for role in each.score}
-    known |= {*paradigm.roles, paradigm.target_role}
-    offered = [tuple(each["role"] for each in options) for options in items["options"]]
-    closed = (items["answer"] == "choice").to_numpy() if scoring else np.zeros(len(items), bool)
-    first = {offered[row]: row for row in np.flatnonzero(closed)[::-1]}
-    for roles, row in first.items():
-        for role in [each for each in roles if each not in known]:
-            yield row, f"offers the role {role!r}, which no contrast scores; {nearest(role, known)}"
-    for contrast in scoring:
-        scored = {roles: sum(role in contrast.score for role in roles) for roles in {*offered}}
-        too_few = np.array([scored[roles] < 2 for roles in offered], dtype=bool)
-        for row in np.flatnonzero(selected_mask(items, contrast) & closed & too_few)[:1]:
-            yield (
-                row,
-                f"offers {scored[offered[row]]} of the roles that contrast {contrast.measure!r} "
-                f"scores ({', '.join(contrast.score)}); score two at least",
-            )
-
-# %% ../nbs/02_design.ipynb #97fcf88c
-def _absent(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[str]:
-    "What a paradigm names although no item of its design has it."
-    for name in [each for each in paradigm.factors if each not in items]:
-        yield f"factor {name!r} is no column of the items; {nearest(name, items.columns)}"
-        return
+def _named_by(
+    paradigm: "Paradigm", items: pd.DataFrame
+) -> Iterator[tuple[str, Iterable[Any], Collection[Any]]]:
+    "What a paradigm names: what it is, the names, and those that its items have."
     conditions, strata = {*items["condition"]}, {*items["stratum"]}
     roles = {each["role"] for options in items["options"] for each in options}
-    wanted = [("condition", conditions, paradigm.conditions)]
+    yield "factor", (*paradigm.factors, *paradigm.breakdown, *paradigm.levels), items.columns
+    yield "condition", paradigm.conditions, conditions
     for contrast in paradigm.contrasts:
+        null = contrast.null if isinstance(contrast.null, str) else None
+        right = "right" if contrast.outcome == "right" else None
+        columns = (contrast.include, contrast_kinds()[contrast.kind].factor, null, right)
+        yield "factor", (*contrast.where, *contrast.by, *filter(None, columns)), items.columns
+        yield "condition", _conditions_of(contrast), conditions
         named = {*(contrast.weights or ()), *(each for _, each in contrast.cells)} - {"*"}
-        wanted += [("condition", conditions, _conditions_of(contrast)), ("stratum", strata, named)]
-        wanted += [("role", roles, contrast.score if contrast.outcome == "role" else ())]
+        yield "stratum", named, strata
+        yield "role", contrast.score if contrast.outcome == "role" else (), roles
         for factor, levels in contrast.where.items():
             there = {*items[factor].dropna(), *paradigm.levels.get(factor, ())}
-            wanted.append((f"level of {factor!r}", there, levels))
-    for what, there, names in wanted:
-        written = {str(level): level for level in there}
-        for each in [name for name in names if name not in there]:
-            remedy = nearest(str(each), written)
-            if str(each) in written:
-                remedy = f"it is written {written[str(each)]!r}"
-            yield f"no item has the {what} {each!r}; {remedy}"
+            yield f"level of {factor!r}", levels, there
 
 # %% ../nbs/02_design.ipynb #276d7536
 def check_items(
@@ -280,9 +173,22 @@ def check_items(
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
     "Return the items unchanged, or raise a CogbiasError naming a row unknown to the paradigm."
-    for find in (_condition_faults, _role_faults):
-        for row, fault in find(paradigm, items):
-            raise CogbiasError(f"{paradigm.name}: {record(row)} {fault}")
+    scoring = [each for each in paradigm.contrasts if each.outcome == "role"]
+    scored = {role for each in scoring for role in each.score}
+    known = {
+        "paradigm": {paradigm.name},
+        "condition": {*paradigm.conditions, *chain(*map(_conditions_of, paradigm.contrasts))},
+        "role": {*scored, *paradigm.roles, paradigm.target_role},
+    }
+    columns = [items[name] for name in ("paradigm", "condition", "options", "answer")]
+    for row, (name, condition, options, answer) in enumerate(zip(*columns)):
+        closed = options if scoring and answer == "choice" else ()
+        told = [("paradigm", name), ("condition", condition)]
+        for what, each in (*told, *(("role", offered["role"]) for offered in closed)):
+            if each not in known[what]:
+                said = f"has the {what} {each!r}, which is not declared"
+                said = f"{record(row)} {said}; {nearest(each, known[what])}"
+                raise CogbiasError(f"{paradigm.name}: {said}")
     return items
 
 
@@ -299,8 +205,10 @@ def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
     def checked(settings: Mapping[str, Any]) -> pd.DataFrame:
         check_settings(paradigm.name, make, settings, "{name!r} is not an argument of its items()")
         table = ITEMS.check(make(**settings))
-        for fault in _absent(paradigm, table) if settings.keys() <= {"seed"} else ():
-            raise CogbiasError(f"{paradigm.name}: {fault}")
+        for what, names, there in _named_by(paradigm, table) if settings.keys() <= {"seed"} else ():
+            for each in [name for name in names if name not in there]:
+                said = f"no item has the {what} {each!r}; {nearest(each, there)}"
+                raise CogbiasError(f"{paradigm.name}: {said}")
         return check_items(paradigm, table)
 
     @wraps(make)
@@ -358,9 +266,6 @@ class Paradigm(About):
     )  # name -> text of what it was declared in, where that was a user's file or table
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        for fault in _paradigm_faults(self):
-            raise CogbiasError(f"{self.name}: {fault}")
         object.__setattr__(self, "items", _checked_items(self))
 
     @property

@@ -4,20 +4,20 @@
 
 # %% auto #0
 __all__ = ['Draw', 'DETERMINERS', 'QUESTION_WORDS', 'FORMS', 'YOU', 'COLLEAGUE', 'NUMBER_WORDS', 'LONGEST_WORD', 'FrameError',
-           'Frame', 'Filled', 'traced', 'fill', 'OneOf', 'WholeNumber', 'NormalNumber', 'draw_values', 'deal_values',
-           'Gap', 'retelling_fault', 'a_or_an', 'text_faults', 'writing_order', 'check_gaps', 'money', 'percent']
+           'Frame', 'Filled', 'traced', 'fill', 'OneOf', 'WholeNumber', 'NormalNumber', 'deal_values', 'Gap',
+           'retelling_fault', 'a_or_an', 'text_faults', 'writing_order', 'money', 'percent']
 
 # %% ../nbs/03_frames.ipynb #4e48d7d0
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .tables import CogbiasError, content_hash, nearest
+from .tables import CogbiasError, content_hash
 
 # %% ../nbs/03_frames.ipynb #01f1a03d
 _GAP = re.compile(r"\{([a-z_][a-z0-9_]*)\}|\[\[([a-z_][a-z0-9_]*)\]\]")
@@ -91,10 +91,6 @@ class OneOf:
 
     values: tuple[Any, ...]
 
-    def draw(self, generator: np.random.Generator) -> Any:
-        "One value."
-        return self.values[int(generator.integers(len(self.values)))]
-
 
 @dataclass(frozen=True)
 class WholeNumber:
@@ -108,11 +104,6 @@ class WholeNumber:
     def values(self) -> range:
         "The numbers that may be drawn."
         return range(self.lowest, self.highest + 1, self.step)
-
-    def draw(self, generator: np.random.Generator) -> int:
-        "One number."
-        steps = (self.highest - self.lowest) // self.step
-        return self.lowest + self.step * int(generator.integers(steps + 1))
 
 
 @dataclass(frozen=True)
@@ -141,15 +132,6 @@ def _random_stream(*source: Any) -> np.random.Generator:
     return np.random.default_rng(int(content_hash(list(source)), 16))
 
 
-def draw_values(
-    draws: Mapping[str, Draw],  # gap -> its distribution
-    seed: int,  # study seed
-    key: str = "",  # what the draw belongs to, such as a paradigm and a setting
-) -> dict[str, Any]:
-    "Draw a value for every drawn gap, to be shared by all conditions."
-    return {name: draw.draw(_random_stream(seed, key, name)) for name, draw in draws.items()}
-
-
 def deal_values(
     draws: Mapping[str, Draw],  # gap -> its distribution
     seed: int,  # study seed
@@ -158,14 +140,15 @@ def deal_values(
     turn: int = 0,  # number of the story within its place, from 0
 ) -> dict[str, Any]:
     "Deal out values as from a shuffled pack: none comes again before all others have come."
-    drawn = draw_values(draws, seed, f"{key} {place} {turn}")
+    dealt = {}
     for name, draw in draws.items():
         if isinstance(draw, NormalNumber):
+            dealt[name] = draw.draw(_random_stream(seed, f"{key} {place} {turn}", name))
             continue
         pack, card = divmod(place, len(draw.values))
         order = _random_stream(seed, key, name, pack).permutation(len(draw.values))
-        drawn[name] = draw.values[(int(order[card]) + turn) % len(draw.values)]
-    return drawn
+        dealt[name] = draw.values[(int(order[card]) + turn) % len(draw.values)]
+    return dealt
 
 # %% ../nbs/03_frames.ipynb #ac8f779a
 DETERMINERS = (
@@ -382,46 +365,6 @@ def writing_order(
         order += ready
         waiting = {name: gap for name, gap in waiting.items() if name not in order}
     return order
-
-
-def _gap_faults(gaps: Mapping[str, Gap], used: Mapping[str, Collection[str]]) -> Iterator[str]:
-    "What is wrong with the written gaps of a design."
-    quoted = {name for gap in gaps.values() for name in gap.quotes}
-    for name, gap in gaps.items():
-        there = [condition for condition, names in used.items() if name in names]
-        if gap.form not in FORMS:
-            yield f"gap {name!r}: form {gap.form!r} is not known; {nearest(gap.form, FORMS)}"
-        if gap.retells not in (None, *gap.quotes):
-            yield f"gap {name!r} retells {gap.retells!r}; write [[{gap.retells}]] into it"
-        if gap.only is not None and there != [gap.only]:
-            yield f"gap {name!r} is only for {gap.only!r}, but stands in {', '.join(there)}"
-        elif not there and name not in quoted:
-            yield f"gap {name!r} stands in no frame and is quoted by no instruction; take it out"
-        elif gap.only is None and there and len(there) < len(used):
-            yield f"shared gap {name!r} stands in {there[0]!r} only; say so with only="
-
-
-def check_gaps(
-    frames: Mapping[str, Sequence[Frame]],  # condition -> its texts: situation, question, options
-    gaps: Mapping[str, Gap],  # declared written gaps
-    known: Collection[str],  # given and drawn gaps
-) -> None:
-    "Raise a FrameError that names the frame, the gap and the rule."
-    for condition, frame in ((each, frame) for each, texts in frames.items() for frame in texts):
-        for name in frame.gaps:
-            allowed = gaps if name in frame.written_gaps else known
-            if name not in allowed:
-                raise FrameError(
-                    f"frame of {condition!r}, {frame.text[:40]!r}: gap {name!r} is not declared; "
-                    f"{nearest(name, allowed)}"
-                )
-    used = {
-        condition: {name for frame in texts for name in frame.written_gaps}
-        for condition, texts in frames.items()
-    }
-    for fault in _gap_faults(gaps, used):
-        raise FrameError(fault)
-    writing_order(gaps)
 
 # %% ../nbs/03_frames.ipynb #9038ad6a
 def money(

@@ -7,10 +7,9 @@ __all__ = ['SKELETONS', 'write_skeleton', 'write_reworded']
 
 # %% ../nbs/34_skeletons.ipynb #e116ed05
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
-from typing import Any
 
 from .design import Paradigm
 from .kits.file import base_of, own_name
@@ -70,23 +69,16 @@ def _toml_text(text: str) -> str:
     return '"""\n' + "\n".join(lines) + '"""'
 
 
-def _toml_value(value: Any) -> str:
-    "A text, a number, or a number with its variants."
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {each}" for name, each in value.items()) + " }"
-    return _toml_text(value) if isinstance(value, str) else repr(value)
-
-
 def _texts_of_wording(base: Paradigm) -> Iterator[str]:
     "The texts of the first wording, those first that every wording brings."
     name, texts = next(iter(base.wordings.given.items()))
     yield f'name = "first"  # the shipped wording {name}; change its texts, and its name'
-    known = base.wordings.texts(name)
+    known = base.wordings.whole(texts)
     for part, told in base.wordings.parts.items():
         needed = part in texts or told.usual is None or not texts
         gaps = "no gaps" if not told.gaps else f"gaps: {told.gaps_in_words}"
         yield f"# {told.says}; {gaps}"
-        line = f"{part} = {_toml_text(known[part]) if needed else json.dumps(known[part])}"
+        line = f"{part} = {_toml_text(known[part]) if needed else toml_line(known[part])}"
         yield line if needed else f"# {line}"
 
 
@@ -99,7 +91,7 @@ def _gaps_of_wording(base: Paradigm) -> Iterator[str]:
         for name, each in first.variables.items()
     }
     for name, value in {**first.words, **numbers, **first.facts}.items():
-        yield f"{name} = {_toml_value(value)}"
+        yield f"{name} = {toml_line(value)}"
 
 
 def _texts_of_first_set(base: Paradigm) -> Iterator[str]:

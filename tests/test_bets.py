@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -15,18 +14,15 @@ import pytest
 from calls import refused
 from cogbias.backends.sim import SimulatedParticipant, exact_trials
 from cogbias.cli import main
-from cogbias.design import Paradigm, paradigm, paradigms
+from cogbias.design import paradigm, paradigms
 from cogbias.effects import decide, estimate_effects
 from cogbias.kits.bets import (
-    Modality,
-    Side,
-    bets,
     expected_gains,
     graded,
     right_choice,
     wager_range,
 )
-from cogbias.kits.goods import DEV, ITEM_SETS, TEST, TRAIN, ItemSet, check_apart, item_pairs
+from cogbias.kits.goods import DEV, ITEM_SETS, TEST, TRAIN, item_pairs
 from cogbias.participants import Request
 from cogbias.stats import bets as theory
 from cogbias.study import make_study, study_items
@@ -305,7 +301,7 @@ def test_a_hundred_pairs_that_share_nothing(name):
     assert again["item_id"].tolist() == table["item_id"].tolist()  # nothing is drawn
 
 
-def named(things: ItemSet) -> list[str]:
+def named(things) -> list[str]:
     "All things of a set."
     return [*things.high, *things.low]
 
@@ -595,54 +591,6 @@ def test_every_simulated_participant_can_talk_about_every_prompt(name):
 
 # --- bad input -------------------------------------------------------------------
 
-TOLD = {name: getattr(paradigm("bets/coin"), name) for name in ("title", "bias", "summary")}
-COIN = Modality(
-    "penny",
-    (Side("heads", "On heads I {event}."), Side("tails", "On tails I {event}.")),
-)
-
-
-def made_of(*sets: ItemSet) -> Paradigm:
-    "A bet about things of one's own."
-    from cogbias.design import About
-
-    about = About(**TOLD, norm="", positive="", source="")
-    return bets(about, COIN, sets)
-
-
-def test_a_split_that_leaks_is_named():
-    leaking = ItemSet("published", "train", {"car": 20000}, {"pen": 1})
-    said = refused(lambda: made_of(TEST, leaking))
-    assert "the splits test and train share the pair 'car/pen'" in said
-    leaking = ItemSet("published", "train", {"gem": 20000}, {"pen": 1})
-    assert "test and train share the item 'pen'" in refused(lambda: made_of(TEST, leaking))
-    swapped = ItemSet("published", "dev", {"pen": 5}, {"crumb": 1})  # dear here, cheap there
-    assert "test and dev share the item 'pen'" in refused(lambda: made_of(TEST, swapped))
-    check_apart(each for listed in ITEM_SETS for each in listed.pairs)
-
-
-@pytest.mark.parametrize("chance, total", [("1/3", "5/6"), ("2/3", "7/6"), ("0.4", "9/10")])
-def test_chances_that_do_not_add_up_are_named(chance, total):
-    said = refused(
-        lambda: replace(COIN, sides=(COIN.sides[0], replace(COIN.sides[1], chance=chance)))
-    )
-    assert f"bets/penny: the chances of heads, tails add up to {total}" in said
-
-
-@pytest.mark.parametrize("chance", ["half", "0", "-1/2", "1/0", ""])
-def test_a_chance_is_a_fraction_above_zero(chance):
-    said = refused(
-        lambda: replace(COIN, sides=(COIN.sides[0], replace(COIN.sides[1], chance=chance)))
-    )
-    assert f"the chance of 'tails' is {chance!r}" in said
-
-
-def test_equal_values_have_no_order():
-    said = refused(lambda: ItemSet("mine", "test", {"ring": 3, "comb": 2}, {"spoon": 2}))
-    assert "item set 'mine', split 'test': 'comb' and 'spoon' are both worth 2" in said
-    assert "exchange them" in refused(lambda: ItemSet("mine", "test", {"ring": 1}, {"spoon": 2}))
-    assert "above 0" in refused(lambda: ItemSet("mine", "test", {"ring": 1}, {"spoon": 0}))
-
 
 @pytest.mark.parametrize(
     "setting, said",
@@ -651,7 +599,7 @@ def test_equal_values_have_no_order():
         ({"item_sets": ["fersh"]}, "did you mean 'fresh'"),
         ({"orders": "latn"}, "did you mean 'latin'"),
         ({"wager": "sated"}, "did you mean 'stated'"),
-        ({"splits": ["train"], "item_sets": ["fresh"]}, "no item set is fresh"),
+        ({"splits": ["train"], "item_sets": ["fresh"]}, "no items"),
     ],
 )
 def test_a_wrong_setting_is_one_line(setting, said):

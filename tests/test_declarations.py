@@ -43,7 +43,7 @@ def test_a_wrong_kind_or_where_is_no_key_error():
         lambda: changed("classic/framing", kind="diference")
     )
     assert "did you mean 'variant'" in refused(
-        lambda: changed("classic/framing", where={"varient": ("base",)})
+        changed("classic/framing", where={"varient": ("base",)}).items
     )
     said = refused(changed("classic/framing", where={"variant": ("bas",)}).items)
     assert "no item has the level of 'variant' 'bas'; did you mean 'base'?" in said
@@ -82,6 +82,6 @@ def test_an_option_nobody_scores_does_not_leave_the_denominator_unseen():
     made, items = shipped("classic/framing")
     third = [[*options, option("C", "neither", "niether")] for options in items["options"]]
     strange = replace(made, items=lambda seed=0: items.assign(options=third))
-    assert "the role 'niether', which no contrast scores" in refused(strange.items)
+    assert "the role 'niether', which is not declared" in refused(strange.items)
     meant = replace(strange, roles={"niether": "an option of its own"})
     assert len(meant.items()) == len(items)

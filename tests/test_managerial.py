@@ -14,7 +14,7 @@ from cogbias.backends.sim import exact_trials, strength_in
 from cogbias.design import Paradigm, paradigm, paradigms
 from cogbias.effects import decide, estimate_effects
 from cogbias.kits.scenario import planted_shift
-from cogbias.kits.shelf import shelf
+from cogbias.kits.shelf import set_faults, shelf
 from tiers import slow_but
 
 NAMES = paradigms("managerial/*")
@@ -44,6 +44,14 @@ def headline(name: str, who: str) -> pd.Series:
     return effects.set_index(["measure", "group", "target"]).loc[(measure, "all", "S")]
 
 
+@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
+def test_the_shelf_is_large_enough_and_every_set_is_used(name: str) -> None:
+    found, items = made(name)
+    sets = shelf(name)
+    assert len(sets) >= 40 and [*set_faults(sets, found.written.gaps)] == []
+    assert set(items["filling_set"]) == set(sets)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_settings_lie_within_sets_and_nothing_crosses(name: str) -> None:
     _, items = made(name)
@@ -62,7 +70,7 @@ def content_words(texts: dict[str, str]) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_sets_share_a_sentence_or_most_of_their_words(name: str) -> None:
     found, _ = made(name)
-    sets = shelf(name, found.written.gaps)
+    sets = shelf(name)
     sentences = Counter(
         sentence.lower() for texts in sets.values() for sentence in {*texts.values()}
     )
@@ -139,7 +147,7 @@ def runs(texts: list[str]) -> set[tuple[str, ...]]:
 
 def phrases(name: str) -> set[tuple[str, ...]]:
     "Every run of words in the shelf of a paradigm."
-    sets = shelf(name, paradigm(name).written.gaps)
+    sets = shelf(name)
     texts = [text for each in sets.values() for text in each.values()]
     return runs(texts)
 

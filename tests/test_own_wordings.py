@@ -14,7 +14,7 @@ from own_files import said
 from tiers import KINDS, slow_but
 
 from cogbias.backends.sim import exact_trials
-from cogbias.design import Paradigm, declare, paradigm, paradigms
+from cogbias.design import declare, paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.kits.file import paradigm_from_file, paradigm_of_files
 from cogbias.skeletons import write_reworded
@@ -227,52 +227,3 @@ def test_a_mistake_about_a_base_is_named(told: str, what: str) -> None:
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files({"mine.toml": f"based_on = {told}\n"})
     assert what in str(found.value), found.value
-
-
-QUESTIONS = {
-    "bets/value": "Which is worth more, {first} or {second}?",
-    "logic/belief": "{argument}\\n{instruction}",
-    "choice/certainty": "{options}\\n{instruction}",
-    "choice/decoy": "Buy one {noun} of {number}, says {raters}.\\n{options}\\n{instruction}",
-}
-
-
-def reworded(base: str, **texts: str) -> Paradigm:
-    "A paradigm in one wording of one's own."
-    given = {"question": QUESTIONS.get(base), **texts}
-    lines = [f'{part} = "{text}"' if text else "" for part, text in given.items()]
-    head = [f'based_on = "{base}"', "[[wordings]]", 'name = "mine"']
-    return paradigm_of_files({"mine.toml": "\n".join([*head, *lines])})
-
-
-TURNED_SIDES = {
-    "side_1": "If the coin comes up tails, then I {event}.",
-    "name_1": "heads",
-    "side_2": "If it comes up heads, then I {event}.",
-    "name_2": "tails",
-}
-
-
-@pytest.mark.parametrize(("base", "texts", "told"), MISTAKES["turned"])
-def test_a_text_that_turns_a_part_into_another_is_refused(base, texts, told):
-    with pytest.raises(CogbiasError) as refused:
-        reworded(base, **texts)
-    assert told in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("base", "texts"),
-    [
-        ("bets/coin", TURNED_SIDES | {"name_1": "tails", "name_2": "heads"}),
-        ("bets/coin", {"win": "earn {thing}", "lose": "pay {thing}"}),
-        ("bets/coin", {"name_2": "the tail"}),
-        ("logic/belief", {"all": "Every {subject} is one of the {predicate}"}),
-        (
-            "choice/decoy",
-            {"raters_car": paradigm("choice/decoy").wordings.parts["raters_phone"].usual},
-        ),
-        ("choice/certainty", {"sure_1": "a sure {prize}", "sure_2": "{prize}, guaranteed"}),
-    ],
-)
-def test_other_words_for_the_same_pass(base, texts):
-    assert len(reworded(base, **texts).items())

@@ -27,7 +27,6 @@ from cogbias.kits.scenario import (
     Scenario,
     chosen_settings,
     drawn_values,
-    filling_hash,
     load_fillings,
     sound_texts,
     told_situation,
@@ -207,8 +206,9 @@ def filling_rows(
             "status": found.status,
             "detail": found.detail,
         }
-        rows.append(row | {"filling_id": filling_hash(row), "verdict": "", "reviewer": ""})
-    return [{name: row[name] for name in FILLINGS.names} for row in rows]
+        known = {"filling_id": content_hash(row), **row, "verdict": "", "reviewer": ""}
+        rows.append({column: known[column] for column in FILLINGS.names})
+    return rows
 
 
 def _without_torn_line(path: Path) -> None:

@@ -8,12 +8,11 @@ __all__ = ['KINDS', 'Orders', 'Choices', 'ItemOrder', 'Wager', 'RULES', 'TRIVIAL
            'UNSAID', 'Side', 'Modality', 'instruction_for', 'expected_gains', 'WagerRange', 'fair_stake', 'wager_range',
            'right_choice', 'round_wager', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice',
            'lettered', 'apart', 'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns',
-           'pair_content', 'bet_rows', 'dealt', 'layouts_asked', 'parts_of', 'bet_faults', 'items_of', 'scored',
-           'accuracies', 'thresholds', 'bets']
+           'pair_content', 'bet_rows', 'dealt', 'layouts_asked', 'parts_of', 'items_of', 'scored', 'accuracies',
+           'thresholds', 'bets']
 
 # %% ../../nbs/kits/bets.ipynb #d2717b69
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,14 +32,13 @@ from cogbias.kits.goods import (
     Pair,
     SetName,
     Split,
-    check_apart,
     item_pairs,
     with_article,
 )
 from .rules import Rule, best_of
-from .wordings import Part, Wordings, alike_faults, as_read, filled
+from .wordings import Part, Wordings, filled
 from ..settings import Seed
-from ..tables import CogbiasError, item_table, option
+from ..tables import item_table, option
 
 # %% ../../nbs/kits/bets.ipynb #1fa5c907
 @dataclass(frozen=True)
@@ -72,10 +70,6 @@ class Modality:
     published: bool = False  # whether its questions stand in the paper
     listed: bool = True  # False: no choice is shown, the answer is the name of a side or `neither`
 
-    def __post_init__(self) -> None:
-        if fault := _modality_fault(self):
-            raise CogbiasError(f"bets/{self.name}: {fault}")
-
     @property
     def chances(self) -> tuple[Fraction, ...]:
         "The chance of every side."
@@ -97,36 +91,6 @@ def instruction_for(
     "The usual closing lines of a question with lettered choices."
     *others, last = (f"{{{place}}}" for place in _GAPS_FOR_LETTERS[:size])
     return f"Reply with {', '.join(others)} or {last} only.\nAnswer:"
-
-
-def _is_chance(text: str) -> bool:
-    "Whether a text is a fraction above 0."
-    try:
-        return Fraction(text) > 0
-    except (TypeError, ValueError, ZeroDivisionError):
-        return False
-
-
-def _chances_fault(chances: Mapping[str, Any]) -> str:
-    "What is wrong with the chances of all that can come up."
-    for name, chance in chances.items():
-        if not _is_chance(str(chance)):
-            return f"the chance of {name!r} is {chance!r}; write a fraction such as '1/2'"
-    total = sum(Fraction(str(chance)) for chance in chances.values())
-    if total != 1:
-        return f"the chances of {', '.join(chances)} add up to {total}; make them add up to 1"
-    return ""
-
-
-def _modality_fault(modality: Modality) -> str:
-    "What is wrong with a modality."
-    names = [each.name for each in modality.sides]
-    if not 2 <= len(names) <= 3 or len(set(names)) < len(names):
-        return f"its sides are {', '.join(names) or 'none'}; give two or three different ones"
-    for each in modality.sides:
-        if Frame(each.says).gaps != ("event",):
-            return f"the sentence of {each.name!r} needs the gap {{event}}, and no other"
-    return _chances_fault({each.name: each.chance for each in modality.sides})
 
 # %% ../../nbs/kits/bets.ipynb #293182d2
 KINDS = ("win_high", "win_low")  # the expensive item can be won, or the cheap one
@@ -190,14 +154,8 @@ def wager_range(
 def right_choice(
     gains: Mapping[str, Fraction],  # role -> expected gain
 ) -> str:  # a role
-    "The only choice with the largest expected gain."
-    best = [role for role, gain in gains.items() if gain == max(gains.values())]
-    if len(best) > 1:
-        raise CogbiasError(
-            f"the choices {' and '.join(best)} are both worth {max(gains.values())}; "
-            "take another wager"
-        )
-    return best[0]
+    "The choice with the largest expected gain."
+    return max(gains, key=gains.get)
 
 # %% ../../nbs/kits/bets.ipynb #f0e0b8dd
 def round_wager(
@@ -205,14 +163,8 @@ def round_wager(
 ) -> float:  # in dollars
     "A round sum of money within a range."
     middle = math.sqrt(inside.least * inside.most)
-    for digits in range(1, 16):
-        wager = round(float(f"{middle:.{digits - 1}e}"), 2)
-        if inside.least < Fraction(str(wager)) < inside.most:
-            return wager
-    raise CogbiasError(
-        f"no sum of money lies between {float(inside.least):g} and {float(inside.most):g}; "
-        "take things that are worth more"
-    )
+    sums = (round(float(f"{middle:.{digits}e}"), 2) for digits in range(15))
+    return next(each for each in sums if inside.least < Fraction(str(each)) < inside.most)
 
 # %% ../../nbs/kits/bets.ipynb #761bc7b2
 class Layout(NamedTuple):
@@ -540,14 +492,10 @@ def parts_of(
 ) -> dict[str, Part]:  # name -> what it is, and what the modality says
     "The words of a modality that a wording may say otherwise."
     found = {"ask": Part("the question behind the sentences", usual=modality.ask)}
-    even = len(set(modality.chances)) == 1  # then the sides may change places
     for number, side in enumerate(modality.sides, 1):
-        found[f"side_{number}"] = Part(
-            f"the sentence about {side.name}", ("event",), usual=side.says, alone=not even
-        )
-        found[f"name_{number}"] = Part(
-            f"what {side.name} is called in answers", usual=side.name, alone=not even
-        )
+        about = f"the sentence about {side.name}"
+        found[f"side_{number}"] = Part(about, ("event",), usual=side.says)
+        found[f"name_{number}"] = Part(f"what {side.name} is called in answers", usual=side.name)
     found["win"] = Part("the event of who wins", ("thing",), usual=modality.win)
     found["lose"] = Part("the event of who loses", ("thing",), usual=modality.lose)
     if len(modality.sides) == 3:
@@ -564,65 +512,18 @@ def parts_of(
     }
 
 
-def _modality_in(modality: Modality, texts: Mapping[str, Frame]) -> Modality:
-    "A modality in other words."
-    said = {name: frame.text for name, frame in texts.items()}
-    sides = tuple(
-        replace(side, says=said.pop(f"side_{number}"), name=said.pop(f"name_{number}"))
-        for number, side in enumerate(modality.sides, 1)
-    )
-    return replace(modality, sides=sides, **said)
-
-
 def _modalities_in(modality: Modality, wordings: Wordings) -> dict[str, Modality]:
     "Name of each wording -> the modality in it; where nothing differs, it stays published."
-    usual = Wordings(wordings.parts, {"": {}}).frames[""]
-    own = {name: frame.text for name, frame in usual.items()}
     found = {}
-    for wording, texts in wordings.frames.items():
-        as_shipped = {name: frame.text for name, frame in texts.items()} == own
-        published = modality.published and as_shipped
-        found[str(wording)] = replace(_modality_in(modality, texts), published=published)
+    for wording, given in wordings.given.items():
+        said = wordings.whole(given)
+        published = modality.published and said == wordings.whole({})
+        sides = tuple(
+            replace(side, says=said.pop(f"side_{number}"), name=said.pop(f"name_{number}"))
+            for number, side in enumerate(modality.sides, 1)
+        )
+        found[str(wording)] = replace(modality, sides=sides, published=published, **said)
     return found
-
-# %% ../../nbs/kits/bets.ipynb #1958f77e
-def _stands_in(name: str, sentence: str) -> bool:
-    "Whether a name stands in a sentence, as a word of its own where the script has such words."
-    name, sentence = as_read(name), as_read(sentence)
-    if name == name.upper():  # a script without capitals, which need not part words
-        return name in sentence
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence) is not None
-
-
-def _side_faults(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    "Names that stand in the sentence about another side, and not in that about their own."
-    numbers = [name.removeprefix("side_") for name in texts if name.startswith("side_")]
-    for number in numbers:
-        name = texts[f"name_{number}"]
-        named_in = [other for other in numbers if _stands_in(name, texts[f"side_{other}"])]
-        if named_in and number not in named_in:
-            yield (
-                f"name_{number}",
-                f"does not stand in 'side_{number}' but in 'side_{named_in[0]}': bets would be "
-                "counted for the wrong side; exchange the names, or the sentences",
-            )
-
-
-def bet_faults(
-    texts: Mapping[str, str],  # of a wording, by part
-) -> Iterator[tuple[str, str]]:  # part, what is wrong with it
-    "What is wrong with the texts of a bet together."
-    sides = [name for name in texts if name.startswith("side_")]
-    names = [f"name_{side.removeprefix('side_')}" for side in sides]
-    events = [name for name in ("win", "lose", "nothing") if name in texts]
-    yield from alike_faults(texts, sides, events)
-    if "neither" in texts:
-        yield from alike_faults(texts, (*names, "neither"))
-        yield from _side_faults(texts)
-        return
-    bets = {name: fill(Frame(texts["bet"]), side=texts[name]) for name in names}
-    yield from alike_faults({**bets, "no_bet": texts["no_bet"]}, (*names, "no_bet"))
-    yield from _side_faults(texts)
 
 # %% ../../nbs/kits/bets.ipynb #47425b61
 def items_of(
@@ -700,58 +601,40 @@ def scored(
     return Contrast(measure, title, {}, condition, None, kind, **named)
 
 
-def _as_published(by: Sequence[str]) -> tuple[Contrast, ...]:
-    "The accuracy in the one order of things that was published, to stand beside the paper's."
-    told = "the published questions in the published order: the expensive item is named first"
-    name, title = "right_share_as_published", "Accuracy, expensive item named first"
-    given = {"by": tuple(by), "include": "is_published", "note": told}
-    return (scored(name, title, "right_share", "value", **given),)
-
-
 def accuracies(
     condition: str,  # bet or value
     by: Sequence[str],  # factors for whose levels the accuracy is estimated again
 ) -> tuple[Contrast, ...]:
     "The accuracies of one condition, the headline first."
-    beyond = "share of right choices minus what the best constant policy earns"
-    return (
-        scored("accuracy_gain", "Accuracy beyond habit", "accuracy_gain", condition, note=beyond),
-        scored(
-            "accuracy_gain_fresh",
-            "Accuracy beyond habit, fresh things",
-            "accuracy_gain",
-            condition,
-            FRESH_TEST,
-            note=beyond,
-        ),
-        scored("right_share", "Accuracy", "right_share", condition, by=tuple(by)),
-        scored(
-            "right_share_fresh",
-            "Accuracy, fresh things",
-            "right_share",
-            condition,
-            FRESH_TEST,
-            by=tuple(by),
-        ),
-        *(_as_published(by) if condition == "value" else ()),
-        scored("balanced_accuracy", "Balanced accuracy", "balanced_accuracy", condition),
-        scored(
-            "choice_slope",
-            "Slope of choices over graded values",
-            "choice_slope",
-            condition,
-            GRADED_TEST,
-            unit="logit",
-            note="log-odds per unit of log value ratio; 1 is Luce's rule",
-        ),
-        scored(
-            "published_accuracy",
-            "Accuracy, published z test",
-            "z_against_chance",
-            condition,
-            include="is_published",
-            replication=True,
-        ),
+    gain, share = "Accuracy beyond habit", "Accuracy"
+    beyond = {"note": "share of right choices minus what the best constant policy earns"}
+    each = {"by": tuple(by)}
+    graded_pairs = {
+        "unit": "logit",
+        "note": "log-odds per unit of log value ratio; 1 is Luce's rule",
+    }
+    told = "the published questions in the published order: the expensive item is named first"
+    as_published = {"include": "is_published", "note": told, **each}
+    z_test = {"include": "is_published", "replication": True}
+    # measure, title, kind of estimator, what enters, what else differs
+    rows = [
+        ("accuracy_gain", gain, "accuracy_gain", TESTED, beyond),
+        ("accuracy_gain_fresh", f"{gain}, fresh things", "accuracy_gain", FRESH_TEST, beyond),
+        ("right_share", share, "right_share", TESTED, each),
+        ("right_share_fresh", f"{share}, fresh things", "right_share", FRESH_TEST, each),
+    ]
+    if condition == "value":  # to stand beside the paper's
+        title = f"{share}, expensive item named first"
+        rows.append(("right_share_as_published", title, "right_share", TESTED, as_published))
+    title = "Slope of choices over graded values"
+    rows += [
+        ("balanced_accuracy", "Balanced accuracy", "balanced_accuracy", TESTED, {}),
+        ("choice_slope", title, "choice_slope", GRADED_TEST, graded_pairs),
+        ("published_accuracy", "Accuracy, published z test", "z_against_chance", TESTED, z_test),
+    ]
+    return tuple(
+        scored(measure, title, kind, condition, where, **more)
+        for measure, title, kind, where, more in rows
     )
 
 
@@ -761,11 +644,11 @@ def thresholds(
     by: Sequence[str] = (),  # factors for whose levels it is judged again
 ) -> tuple[Contrast, ...]:
     "The threshold method under each ground truth."
-    found = []
-    for name, title in truths.items():
-        measure, said = f"threshold_{name}", f"Threshold method, {title}"
-        found.append(scored(measure, said, measure, condition, TUNED, by=tuple(by)))
-    return tuple(found)
+    named = {f"threshold_{name}": f"Threshold method, {title}" for name, title in truths.items()}
+    return tuple(
+        scored(measure, title, measure, condition, TUNED, by=tuple(by))
+        for measure, title in named.items()
+    )
 
 # %% ../../nbs/kits/bets.ipynb #2da4feb1
 FACTORS = {
@@ -813,20 +696,19 @@ UNSAID = (
 )
 
 
-def _by_published_values() -> tuple[Contrast, ...]:
-    "The accuracy by one's own values in the one order that was published, beside the paper's."
-    told = "values and bets in the published order: values name the expensive item first"
-    name, title = "belief_conditioned_as_published", "Accuracy by its own values, as published"
-    given = {"include": "is_published", "note": told}
-    return (scored(name, title, "belief_conditioned", "bet", **given),)
-
-
 def _of_two_sides(published: bool) -> tuple[Contrast, ...]:
     "What is defined for bets with two sides only."
-    own = scored("belief_conditioned", "Accuracy by its own values", "belief_conditioned", "bet")
-    as_published = _by_published_values() if published else ()
-    gap = scored("belief_difference", "By its own values minus ours", "belief_difference", "bet")
-    return (own, gap, *as_published, *thresholds("bet", BET_TRUTHS))
+    kind, title = "belief_conditioned", "Accuracy by its own values"
+    told = "values and bets in the published order: values name the expensive item first"
+    beside = {"include": "is_published", "note": told}
+    found = [
+        scored(kind, title, kind, "bet"),
+        scored("belief_difference", "By its own values minus ours", "belief_difference", "bet"),
+    ]
+    if published:
+        as_published = f"{title}, as published"
+        found.append(scored(f"{kind}_as_published", as_published, kind, "bet", **beside))
+    return (*found, *thresholds("bet", BET_TRUTHS))
 
 
 def bets(
@@ -835,7 +717,6 @@ def bets(
     sets: Sequence[ItemSet] = ITEM_SETS,  # things of high and of low value
 ) -> Paradigm:
     "A way to bet as a paradigm: items, factors, contrasts, simulated participants."
-    check_apart(each for listed in sets for each in listed.pairs)
     further = (
         scored("beyond_type", "Accuracy beyond the type", "beyond_type", "bet"),
         scored(
@@ -856,7 +737,7 @@ def bets(
         name=f"bets/{modality.name}",
         factors=BET_FACTORS,
         items=items_of(modality, sets),
-        wordings=Wordings(parts_of(modality), {modality.name: {}}, bet_faults),
+        wordings=Wordings(parts_of(modality), {modality.name: {}}),
         items_from=lambda wordings: items_of(modality, sets, wordings),
         contrasts=(first, *further, *others),
         breakdown=("layout", "option_order"),

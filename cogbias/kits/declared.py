@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['LONGEST_TEXT', 'Line', 'Prompt', 'Offer', 'Told', 'Number', 'CONDITIONS', 'THIRD', 'Kind', 'Prompts', 'Offers',
-           'Targets', 'NUMBER_KINDS', 'WordingName', 'RESERVED', 'FIELDS', 'MOST_TOLD', 'LARGEST_DECLARATION',
-           'LARGEST_TABLE', 'text_fault', 'odd_brace', 'prompt_fault', 'Checked', 'Each', 'by_condition', 'Wording',
-           'NumberAsked', 'Human', 'Declaration', 'Own', 'Reworded', 'Faults', 'checked', 'wordings_of_table',
-           'roles_of', 'Gaps', 'content_set', 'note_between', 'parsed', 'table_named', 'read_declaration']
+           'Targets', 'NUMBER_KINDS', 'WordingName', 'RESERVED', 'Name', 'FIELDS', 'LARGEST_DECLARATION',
+           'LARGEST_TABLE', 'text_fault', 'prompt_fault', 'Checked', 'Each', 'by_condition', 'Wording', 'NumberAsked',
+           'Human', 'Declaration', 'Own', 'Reworded', 'Faults', 'checked', 'wordings_of_table', 'roles_of', 'Gaps',
+           'content_set', 'note_between', 'parsed', 'table_named', 'read_declaration']
 
 # %% ../../nbs/kits/declared.ipynb #b1ec9d80
 import io
@@ -16,6 +16,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from string import ascii_uppercase
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
@@ -59,28 +60,12 @@ def text_fault(
     "What a text about a paradigm may not contain."
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters; write at most {LONGEST_TEXT:,}"
-    for sign in text:
-        fine = sign.isprintable() or sign in _UNSEEN_AND_FINE or unicodedata.category(sign) == "Zs"
-        if not fine:
-            return f"contains {sign!a}, which cannot be printed; remove it"
-    return ""
+    fine = (unicodedata.category(sign) == "Zs" or sign in _UNSEEN_AND_FINE for sign in text)
+    odd = [sign for sign, known in zip(text, fine) if not (known or sign.isprintable())]
+    return f"contains {odd[0]!a}, which cannot be printed; remove it" if odd else ""
 
 # %% ../../nbs/kits/declared.ipynb #65483f97
-_GAP = re.compile(r"\{[a-z_][a-z0-9_]*\}")
-_MISNAMED_GAP = re.compile(r"\{\s*[A-Za-z_][\w -]*\}")
-
-
-def odd_brace(
-    text: str,  # with gaps
-) -> str:  # the brace with what follows it; empty where there is none
-    "The first brace that belongs to no gap and to no pair of braces around something else."
-    rest = _GAP.sub("", text)
-    if found := _MISNAMED_GAP.search(rest):
-        return found[0]
-    while (outer := re.sub(r"\{[^{}]*\}", "", rest)) != rest:
-        rest = outer
-    found = re.search(r"[{}].{0,19}", rest)
-    return found[0].rstrip() if found else ""
+_MISNAMED_GAP = re.compile(r"\{(?![a-z_][a-z0-9_]*\})\s*[A-Za-z_][\w -]*\}")
 
 
 def prompt_fault(
@@ -89,10 +74,10 @@ def prompt_fault(
     "What a prompt or an option may not contain."
     if not text.strip():
         return "is empty; write the text"
-    if brace := odd_brace(text):
+    if odd := _MISNAMED_GAP.search(text):
         return (
-            f"has a brace that belongs to no gap, at {brace!r}; write a gap as {{name}}, in small "
-            "letters, digits and underscores, and close every brace"
+            f"has a brace that belongs to no gap, at {odd[0]!r}; write a gap as {{name}}, in small "
+            "letters, digits and underscores"
         )
     return text_fault(text)
 
@@ -123,9 +108,8 @@ def _offered(text: str) -> str:
 
 def _told(text: str) -> str:
     "A persona or a system message, in which no gap is filled."
-    held = [f"{{{gap}}}" for gap in Frame(text).gaps] or [odd_brace(text)]
-    _refused(f"contains {held[0]!r}, and no gap is filled there; write the text" if held[0] else "")
-    _refused(text_fault(text))
+    gaps = Frame(text).gaps
+    _refused(f"contains '{{{gaps[0]}}}', and no gap is filled there" if gaps else text_fault(text))
     return text
 
 
@@ -242,32 +226,26 @@ class Human(Checked):
 
     @model_validator(mode="after")
     def _lies_in_its_interval(self) -> "Human":
-        limits = (self.ci_low, self.ci_high)
-        if limits == (None, None):
-            return self
-        _refused("has one limit of two; write ci_low and ci_high" if None in limits else "")
-        inside_it = self.ci_low <= self.estimate <= self.ci_high
-        _refused("" if inside_it else "the estimate lies outside its interval; change one of them")
+        if self.ci_low is not None and self.ci_high is not None:
+            inside_it = self.ci_low <= self.estimate <= self.ci_high
+            _refused("" if inside_it else "the estimate lies outside its interval; change one")
         return self
 
 # %% ../../nbs/kits/declared.ipynb #bf763740
 _TAKEN_BY_ITEMS = {*ITEMS.names, *CHOICE_FACTORS, *NUMBER_FACTORS}
 RESERVED = ("kind", "condition", "range", "truth")  # what else simulated participants see
+_ESTIMATES = ("dominance", "standardised_difference")
 
 
-def _factor_name(name: str) -> str:
-    "The name of a factor, which nothing else is called."
-    free = re.fullmatch("[a-z][a-z0-9_]*", name) and name not in {*_TAKEN_BY_ITEMS, *RESERVED}
-    _refused("" if free else "is taken, or no name; use small letters, digits and underscores")
+def _free_name(name: str) -> str:
+    "The name of a factor or a headline, which nothing else is called."
+    taken = name in {*_TAKEN_BY_ITEMS, *RESERVED, *_ESTIMATES}
+    fine = re.fullmatch("[a-z][a-z0-9_]{0,59}", name) and not taken
+    _refused("" if fine else "is taken, or no name; use small letters, digits and underscores")
     return name
 
 
-def _measure_name(name: str) -> str:
-    "The name of a headline, which no other estimate has."
-    free = name not in ("dominance", "standardised_difference")
-    free = free and re.fullmatch("[a-z][a-z0-9_]{0,59}", name)
-    _refused("" if free else "is taken, or no name; use small letters, digits and underscores")
-    return name
+Name = Annotated[str, AfterValidator(_free_name)]
 
 
 def _above_zero(value: int | float) -> int | float:
@@ -311,7 +289,7 @@ class Own(Declaration):
     wordings: list[Wording] = Field(
         min_length=1, max_length=2000, description="a CSV file beside this one, or [[wordings]]"
     )
-    measure: Annotated[str, AfterValidator(_measure_name)] | None = Field(
+    measure: Name | None = Field(
         None, description="name of the headline in tables; without it, made from bias"
     )
     compares: Line | None = Field(None, description="the headline in words")
@@ -328,9 +306,7 @@ class Own(Declaration):
     numbers: dict[str, Literal[*NUMBER_KINDS]] = Field(
         {}, description="gap -> kind of number: money and count scale with the variant"
     )
-    factors: dict[Annotated[str, AfterValidator(_factor_name)], Line] = Field(
-        {}, description="further column of the items -> its meaning"
-    )
+    factors: dict[Name, Line] = Field({}, description="further column of the items -> its meaning")
 
 
 class Reworded(Declaration):
@@ -352,9 +328,6 @@ FIELDS = {**Own.model_fields, **Reworded.model_fields}
 _TABLES = {"number": NumberAsked, "human": Human, "wordings": Wording}
 
 # %% ../../nbs/kits/declared.ipynb #a3fe3f02
-MOST_TOLD = 100  # faults of a file; then only their number
-
-
 class Faults:
     "What is wrong with a file."
 
@@ -371,31 +344,23 @@ class Faults:
         "Note what ends this block, and go on behind it."
         try:
             yield
-        except CogbiasError as fault:
+        except ValueError as fault:
             self.note(path, str(fault))
 
     def tell(self) -> None:
         "Raise what was noted."
-        lines = [*dict.fromkeys(self.lines)]
-        if more := len(lines) - MOST_TOLD:
-            lines[MOST_TOLD:] = [f"{self.file}: and {more:,} more faults"] if more > 0 else []
-        if lines:
-            raise CogbiasError(*lines) from None
-
-
-def _name_at(held: Any, number: int) -> str:
-    "How an entry of a list is called in a message: by the name of its wording, or its number."
-    named = held if isinstance(held, dict) else {}
-    return str(named.get("wording") or named.get("name") or number + 1)
+        if self.lines:
+            raise CogbiasError(*dict.fromkeys(self.lines)) from None
 
 
 def _path(held: Any, place: Sequence[str | int]) -> str:
-    "The path of a field, as a message shows it."
+    "The path of a field, as a message shows it: a wording by its name, other entries by number."
     names: list[str] = []
     for step in place:
         if isinstance(step, int) and isinstance(held, list):
             held = held[step]
-            names.append(_name_at(held, step))
+            named = held if isinstance(held, dict) else {}
+            names.append(str(named.get("wording") or named.get("name") or step + 1))
         elif isinstance(step, str) and step not in ("both", "each", "[key]"):
             names.append(step)
             held = held.get(step) if isinstance(held, dict) else None
@@ -406,7 +371,9 @@ def _said(model: type[Declaration], held: Any, error: Mapping[str, Any]) -> str:
     "What is wrong with a field, and what to write."
     table, name = str(error["loc"][0]), str(error["loc"][-1])
     inner = len(error["loc"]) > 1
-    fields = (_TABLES[table].model_fields if table in _TABLES else {}) if inner else FIELDS
+    fields = FIELDS
+    if inner:
+        fields = _TABLES[table].model_fields if table in _TABLES else {}
     field = fields.get(name) or FIELDS.get(table)
     told = f" ({field.description})" if field and field.description else ""
     if error["type"] == "value_error":
@@ -416,15 +383,15 @@ def _said(model: type[Declaration], held: Any, error: Mapping[str, Any]) -> str:
     if error["type"] != "extra_forbidden":
         wanted = error["msg"].removeprefix("Input ").removeprefix("Value ")
         return f"{wanted}, not {error['input']!r:.60}{told}"
-    if "each" in error["loc"] or (inner and table == "conditions"):
-        if name in FIELDS:
-            return f"stands below [{table}], so it belongs to it; move it above the first [table]"
+    if inner and table not in _TABLES and name in FIELDS:
+        return f"stands below [{table}], so it belongs to it; move it above the first [table]"
+    if inner and table not in _TABLES:
         return f"is neither control nor treatment; {THIRD}"
     if inner or name not in FIELDS:
         return f"there is no such field; {nearest(name, {*fields} - {name})}"
-    if model is Reworded:
-        return f"the design is that of {held['based_on']}; leave it out, or leave out based_on"
-    return "belongs to based_on; leave it out"
+    if model is Own:
+        return "belongs to based_on; leave it out"
+    return f"the design is that of {held['based_on']}; leave it out, or leave out based_on"
 
 
 def checked(
@@ -549,21 +516,21 @@ def roles_of(
         raise CogbiasError(f"there are {len(texts)} options; write 2 to {len(ascii_uppercase)}")
     if len({*map(as_read, texts)}) < len(texts):
         raise CogbiasError("two options have the same text; change one of them")
+    places = {
+        name: place
+        for names in (letters, letters.lower(), texts)
+        for place, name in enumerate(names)
+    }
     target = str(target).strip()
-    by_text = texts.index(target) if target in texts else None
-    named = len(target) == 1 and target.upper() in letters
-    by_letter = letters.index(target.upper()) if named else None
-    if by_text is None and by_letter is None:
+    if target not in places:
         shown = ", ".join(map(repr, texts))
         raise CogbiasError(f"{target!r:.60} is none of the options; write {shown}, or a letter")
-    if None not in (by_text, by_letter) and by_text != by_letter:
-        raise CogbiasError(f"{target!r} is the text of one option and the letter of another")
-    place = by_letter if by_text is None else by_text
-    others = [number for number in range(len(texts)) if number != place]
-    roles = {place: "target"}
-    for number, other in enumerate(others, 1):
-        roles[other] = "other" if len(others) == 1 else f"other_{number}"
-    return tuple((roles[number], text) for number, text in enumerate(texts))
+    others = [place for place in range(len(texts)) if place != places[target]]
+    roles = {place: f"other_{number}" for number, place in enumerate(others, 1)}
+    if len(others) == 1:
+        roles = {others[0]: "other"}
+    roles[places[target]] = "target"
+    return tuple((roles[place], text) for place, text in enumerate(texts))
 
 # %% ../../nbs/kits/declared.ipynb #892c2ae1
 class Gaps(NamedTuple):
@@ -608,11 +575,40 @@ def _check_gaps(text: str, known: Sequence[str]) -> None:
 def _variable(value: Any, kind: str, like: Variable | None) -> Variable:
     "A number of a wording; a table gives it a value of its own in each variant."
     values = value if isinstance(value, dict) else {"base": value}
-    for each in values.values():
-        _number(each)
+    for variant, number in values.items():
+        _number(number)
+        if variant not in VARIANTS:
+            raise CogbiasError(f"there is no variant {variant!r}; {nearest(variant, VARIANTS)}")
     declared = {variant: each for variant, each in values.items() if variant != "base"}
-    limits = (like.step, like.low, like.high) if like else (1, None, None)
-    return Variable(kind, values.get("base"), declared, *limits)
+    return replace(like or Variable(kind, 0), value=values.get("base"), declared=declared)
+
+
+def _filled_gap(wording: Wording, name: str, gaps: Gaps) -> Any:
+    "What a wording says of a gap, a number or a factor."
+    value = wording.get(name)
+    if value in (None, ""):
+        raise CogbiasError("is missing; write what fills it")
+    if name in gaps.words:
+        return _word(wording, name, gaps)
+    if name in gaps.numbers:
+        return _variable(value, gaps.numbers[name], gaps.like.get(name))
+    return value if isinstance(value, str) else _number(value)
+
+
+def _own_options(wording: Wording, gaps: Gaps, faults: Faults) -> dict[str, Any]:
+    "The options of a wording, by condition, where it brings its own, or another target."
+    options = {}
+    offered = by_condition(wording.options) if wording.options else gaps.options
+    targets = by_condition(wording.target) if wording.target else gaps.target
+    at = f"wordings.{wording.wording}.{'target' if wording.target else 'options'}"
+    for condition, texts in offered.items():
+        with faults.at(at):
+            for text in texts:
+                _check_gaps(text, gaps.names)
+            if not targets:
+                raise CogbiasError("nothing says which option shows the bias; write a target")
+            options[condition] = roles_of(texts, targets[condition])
+    return options
 
 
 def content_set(
@@ -621,39 +617,23 @@ def content_set(
     faults: Faults,  # to which its faults are added
 ) -> ContentSet:
     "A wording as a content set."
-    at, words, numbers, options = f"wordings.{wording.wording}", {}, {}, {}
+    at, found = f"wordings.{wording.wording}", {}
     for name in gaps.names:
         with faults.at(f"{at}.{name}"):
-            if wording.get(name) in (None, ""):
-                raise CogbiasError("is missing; write what fills it")
-            try:
-                if name in gaps.words:
-                    words[name] = _word(wording, name, gaps)
-                elif name in gaps.numbers:
-                    kind, like = gaps.numbers[name], gaps.like.get(name)
-                    numbers[name] = _variable(wording.get(name), kind, like)
-                elif not isinstance(wording.get(name), str):
-                    _number(wording.get(name))
-            except ValueError as error:
-                raise CogbiasError(str(error)) from None
-    for condition, text in by_condition(wording.prompt).items() if wording.prompt else ():
+            found[name] = _filled_gap(wording, name, gaps)
+    frames = by_condition(wording.prompt) if wording.prompt else {}
+    for condition, text in frames.items():
         with faults.at(f"{at}.prompt.{condition}"):
             _check_gaps(text, gaps.names)
-    if wording.options or (wording.target and gaps.options and "target" not in gaps.names):
-        offered = by_condition(wording.options) if wording.options else gaps.options
-        targets = by_condition(wording.target) if wording.target else gaps.target
-        for condition, texts in offered.items():
-            with faults.at(f"{at}.target" if wording.target else f"{at}.options"):
-                for text in texts:
-                    _check_gaps(text, gaps.names)
-                if not targets:
-                    raise CogbiasError("nothing says which option shows the bias; write a target")
-                options[condition] = roles_of(texts, targets[condition])
-    facts = {name: wording.get(name) for name in gaps.facts}
-    truth = {} if wording.truth is None else {"truth": wording.truth}
-    frames = by_condition(wording.prompt) if wording.prompt else {}
+    has_options = wording.options or (wording.target and "target" not in gaps.names)
+    told = {} if wording.truth is None else {"truth": wording.truth}
+    words, numbers, facts = (
+        {name: found[name] for name in names if name in found}
+        for names in (gaps.words, gaps.numbers, gaps.facts)
+    )
+    options = _own_options(wording, gaps, faults) if has_options else {}
     return ContentSet(
-        wording.wording, words, numbers, wording.published, facts | truth, frames, options
+        wording.wording, words, numbers, wording.published, facts | told, frames, options
     )
 
 
@@ -714,24 +694,21 @@ def table_named(
     return named
 
 
-def _text_of(path: Path, most: int) -> str:
-    "The text of a file of a user."
-    try:
-        return file_text(path, most)
-    except FileNotFoundError:
-        raise CogbiasError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError:
-        raise CogbiasError(f"{path}: is no UTF-8 text; save it as UTF-8") from None
-    except OSError as error:
-        raise CogbiasError(f"{path}: cannot be read ({error.strerror})") from None
-
-
 def read_declaration(
     path: Path | str,  # a TOML file
 ) -> dict[str, str]:  # name -> text: the declaration first, then its table of wordings
     "The texts of a declaration."
     path = Path(path)
-    found = {path.name: _text_of(path, LARGEST_DECLARATION)}
+
+    def text_of(file: Path, most: int) -> str:
+        try:
+            return file_text(file, most)
+        except FileNotFoundError:
+            raise CogbiasError(f"{file}: there is no such file") from None
+        except UnicodeDecodeError:
+            raise CogbiasError(f"{file}: is no UTF-8 text; save it as UTF-8") from None
+
+    found = {path.name: text_of(path, LARGEST_DECLARATION)}
     if named := table_named(str(path), parsed(str(path), found[path.name])):
-        found[named] = _text_of(inside(path.parent, path.parent / named), LARGEST_TABLE)
+        found[named] = text_of(inside(path.parent, path.parent / named), LARGEST_TABLE)
     return found

@@ -67,24 +67,22 @@ def _gaps_of(own: Own, faults: Faults) -> Gaps:
     words: dict[str, str] = {}  # gap -> path of the text that has it
     for path, text in _shared_texts(own):
         words |= {gap: path for gap in Frame(text).gaps if gap not in words}
-    given = [name for each in own.wordings for name in each.model_extra]
+    given = dict.fromkeys(name for each in own.wordings for name in each.model_extra)
     for gap in [each for each in words if each not in given]:
         said = f"no wording fills the gap {{{gap}}}"
         if gap in RESERVED or gap in Wording.model_fields:
             said = f"a gap cannot be called {gap!r}, which means something else; rename it"
-        faults.note(words.pop(gap), f"{said}; {nearest(gap, dict.fromkeys(given))}")
-    words = {gap: path for gap, path in words.items() if gap not in {*own.numbers, *own.factors}}
+        faults.note(words.pop(gap), f"{said}; {nearest(gap, given)}")
+    names = tuple(gap for gap in words if gap not in {*own.numbers, *own.factors})
     shared = by_condition(own.options) if own.options else {}
     target = by_condition(own.target) if own.target else {}
-    return Gaps(tuple(words), own.numbers, tuple(own.factors), {}, shared, target)
+    return Gaps(names, own.numbers, tuple(own.factors), {}, shared, target)
 
 
 def _note_lacking(own: Own, faults: Faults) -> None:
     "Note wordings without a question or options, and what does not go together."
     if own.number and (own.options or own.target):
         faults.note("number", "a number is asked for; leave out options and target")
-    if own.number and "both_orders" in own.model_fields_set:
-        faults.note("both_orders", "there are no options to be ordered; leave it out")
     for each in own.wordings:
         at = f"wordings.{each.wording}"
         if not own.question and not each.prompt:
@@ -95,10 +93,6 @@ def _note_lacking(own: Own, faults: Faults) -> None:
             faults.note(f"{at}.options", "a number is asked for; leave the options out")
         if not own.number and each.truth is not None:
             faults.note(f"{at}.truth", "no number is asked for; declare it in [factors]")
-        if own.number and each.truth is not None:
-            low, high = own.number.low, own.number.high
-            if each.truth < low or (high is not None and each.truth > high):
-                faults.note(f"{at}.truth", f"{each.truth:g} lies outside the answers; change one")
 
 
 def _shared_options(own: Own, faults: Faults) -> dict[str, tuple[tuple[str, str], ...]]:

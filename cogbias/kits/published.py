@@ -31,12 +31,6 @@ class PublishedPair:
     dominated: bool | None = None  # of a decoy: whether it is worse than the target in everything
     remark: str = ""  # what a reader should know of it
 
-    def __post_init__(self) -> None:
-        if not self.same_facts and not self.remark:
-            raise CogbiasError(f"pair {self.name!r}: the facts differ; a remark should say how")
-        if self.target is not None and self.role_of(self.target) != "target":
-            raise CogbiasError(f"pair {self.name!r}: label {self.target!r} is not the target")
-
     def role_of(self, label: str) -> str:
         "The role of an option."
         if self.roles is not None:

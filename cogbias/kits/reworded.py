@@ -6,7 +6,7 @@
 __all__ = ['SUITE', 'base_of', 'numeric_of', 'check_variants', 'reworded']
 
 # %% ../../nbs/kits/reworded.ipynb #86806948
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
@@ -38,7 +38,7 @@ from cogbias.kits.variants import (
     one_wording,
     variants_of,
 )
-from .wordings import Wordings, as_read, part_fault, taken_fault
+from .wordings import Wordings, as_read, part_fault
 
 # %% ../../nbs/kits/reworded.ipynb #1b086eaa
 SUITE = "own/"  # of every paradigm that a user's file or table declares
@@ -88,19 +88,17 @@ def _settings(
     return partial(make, **own.settings) if own.settings else make
 
 
-def _refuse_more(wording: Wording, takes: Sequence[str], faults: Faults) -> None:
-    "Note prompts, options, a target or a mark that a wording has beside what it fills."
-    for name in ("prompt", "options", "target", "truth", "published"):
-        if name not in takes and getattr(wording, name) not in (None, False):
-            said = f"a wording of this design has {', '.join(takes)}; leave it out"
-            faults.note(f"wordings.{wording.wording}.{name}", said)
-
-
-def _note_taken(own: Reworded, taken: Sequence[str], faults: Faults) -> None:
-    "Note wordings that are called as one that is kept."
+def _note_strange(
+    own: Reworded, takes: Sequence[str], kept: Collection[str], faults: Faults
+) -> None:
+    "Note what a wording has beside what it fills, and wordings called as one that is kept."
     for each in own.wordings:
-        if each.wording in taken:
-            faults.note(f"wordings.{each.wording}", "a shipped wording has this name; rename yours")
+        at = f"wordings.{each.wording}"
+        if each.wording in kept:
+            faults.note(at, "a shipped wording has this name; rename yours")
+        for name in each.model_fields_set & {*Wording.model_fields} - {"wording", *takes}:
+            said = f"a wording of this design has {', '.join(takes)}; leave it out"
+            faults.note(f"{at}.{name}", said)
 
 # %% ../../nbs/kits/reworded.ipynb #26c596ea
 def _gaps_of(question: Question) -> Gaps:
@@ -117,9 +115,8 @@ def _reworded_contents(own: Reworded, question: Question, faults: Faults) -> tup
     known = "truth" in question.contents[0].facts
     takes = (*gaps.names, *(("truth",) if known else ()), "published")
     note_between(own.wordings, gaps, faults)
-    _note_taken(own, [each.name for each in kept], faults)
+    _note_strange(own, takes, [each.name for each in kept], faults)
     for each in own.wordings:
-        _refuse_more(each, takes, faults)
         if known and each.truth is None:
             said = "is missing; write the right number, from which the effect is measured"
             faults.note(f"wordings.{each.wording}.truth", said)
@@ -189,49 +186,41 @@ def _own_sets(own: Reworded, base: Paradigm, faults: Faults) -> dict[str, dict[s
 
     rules = base.written.gaps
     sets = dict(sets_of(base.written)) if own.keep_wordings else {}
-    seen = {(gap, as_read(text)): at for at, each in sets.items() for gap, text in each.items()}
+    seen = {as_read(text): name for name, texts in sets.items() for text in texts.values()}
     note_between(own.wordings, Gaps(tuple(rules)), faults)
-    _note_taken(own, tuple(sets), faults)
+    _note_strange(own, tuple(rules), sets, faults)
     for each in own.wordings:
-        _refuse_more(each, tuple(rules), faults)
         texts = {gap: " ".join(str(each.get(gap) or "").split()) for gap in rules}
         for gap, text in texts.items():
             at = f"wordings.{each.wording}.{gap}"
-            for fault in [prompt_fault(text)] if prompt_fault(text) else ():
+            if fault := prompt_fault(text):
                 faults.note(at, fault)
             for fault in text_faults(rules[gap], text, texts=texts) if text else ():
                 faults.note(at, f"{fault}; keep to {rules[gap].rules}")
-            before = seen.setdefault((gap, as_read(text)), each.wording)
+            before = seen.setdefault(as_read(text), each.wording)
             if before != each.wording:
                 faults.note(at, f"{before!r} has the same text; write another one")
         sets[each.wording] = texts
+    faults.tell()
     return sets
 
 
 def _own_parts(own: Reworded, base: Paradigm, faults: Faults) -> Wordings:
     "The wordings of a declaration for a paradigm that makes its prompts from parts."
-    parts, given = base.wordings.parts, base.wordings.given
-    found = {str(name): dict(texts) for name, texts in given.items() if own.keep_wordings}
-    _note_taken(own, tuple(found), faults)
+    parts = base.wordings.parts
+    found = {str(name): texts for name, texts in base.wordings.given.items() if own.keep_wordings}
     note_between(own.wordings, Gaps(tuple(parts)), faults)
+    _note_strange(own, tuple(parts), found, faults)
     for each in own.wordings:
-        at, texts = f"wordings.{each.wording}", {}
-        _refuse_more(each, tuple(parts), faults)
+        texts = found[each.wording] = {}
         for name, part in parts.items():
             text = str(each.get(name) or "").strip()
-            if text or part.usual is None:
-                fault = prompt_fault(text) or part_fault(part, text)
-                fault = fault or taken_fault(base.wordings, name, text)
-                texts[name] = text
-                if fault:
-                    told = f"{fault}; write {part.says}, with the gaps {part.gaps_in_words}"
-                    faults.note(f"{at}.{name}", told)
-        faults.tell()
-        for name, fault in base.wordings.together(base.wordings.whole(texts)):
-            faults.note(f"{at}.{name}", fault)
-        for before in [name for name, other in found.items() if other == texts]:
-            faults.note(at, f"reads like {before!r}; change one of them")
-        found[each.wording] = texts
+            if not text and part.usual is not None:
+                continue
+            texts[name] = text
+            if fault := prompt_fault(text) or part_fault(part, text):
+                told = f"{fault}; write {part.says}, with the gaps {part.gaps_in_words}"
+                faults.note(f"wordings.{each.wording}.{name}", told)
     faults.tell()
     return replace(base.wordings, given=found)
 
@@ -320,7 +309,6 @@ def reworded(
         faults.note("wordings", f"{base.name} makes its prompts itself; change settings: {takes}")
     elif own.wordings and base.written is not None:
         case = replace(base.written, sets=_own_sets(own, base, faults))
-        faults.tell()
         changed = _of_another_kit(own, name, base, base.items_from(case), faults)
         return {**changed, "written": case}
     elif own.wordings:

@@ -32,7 +32,7 @@ from cogbias.kits.bets import (
     thresholds,
 )
 from ...kits.goods import Pair, SetName, Split, item_pairs
-from ...kits.wordings import Part, Wordings, alike_faults, filled, with_wordings
+from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import Seed
 from ...tables import item_table
 
@@ -98,7 +98,6 @@ WORDINGS = Wordings(
         "CE": _things_to_choose("expensive"),
         "CV": _things_to_choose("valuable"),
     },
-    lambda texts: alike_faults(texts, ("first", "second", "same")),
 )
 
 # %% ../../../nbs/paradigms/bets/value.ipynb #65429992

@@ -25,7 +25,7 @@ from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame, money, percent
 from ...kits.rules import Rule, best_of, expected_prize, prospect_value, softmax
-from ...kits.wordings import Part, Wordings, alike_faults, filled, with_wordings
+from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import AtLeastOne, Seed
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #e89f820b
@@ -257,22 +257,18 @@ PARTS = MappingProxyType(
     {
         "question": Part("the question around its options", once=("options", "instruction")),
         "line": Part("the line of an option", ("label", "text"), usual="Option {label}: {text}."),
-        "sure_1": Part("a sure prize", _PRIZE, usual="{prize} for certain", alone=False),
-        "sure_2": Part("a sure prize, put otherwise", _PRIZE, usual="a sure {prize}", alone=False),
-        "sure_3": Part(
-            "a sure prize as a chance", _PRIZE, usual="a 100% chance of {prize}", alone=False
-        ),
+        "sure_1": Part("a sure prize", _PRIZE, usual="{prize} for certain"),
+        "sure_2": Part("a sure prize, put otherwise", _PRIZE, usual="a sure {prize}"),
+        "sure_3": Part("a sure prize as a chance", _PRIZE, usual="a 100% chance of {prize}"),
         "risky_1": Part(
             "a prize that is not sure",
             _BRANCH,
             usual="{prize} with probability {chance}",
-            alone=False,
         ),
         "risky_2": Part(
             "a prize that is not sure, put otherwise",
             _BRANCH,
             usual="{chance} chance of {prize}",
-            alone=False,
         ),
         "instruction_label": Part(
             "the closing lines that ask for the letter alone",
@@ -295,7 +291,6 @@ WORDINGS = Wordings(
         },
         3: {"question": "Which of these would you rather have?\n{options}\n{instruction}"},
     },
-    lambda texts: alike_faults(texts, ("sure_1", "sure_2", "sure_3"), ("risky_1", "risky_2")),
 )
 Texts = Mapping[str, Frame]  # the parts of one wording
 

@@ -22,7 +22,7 @@ from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame, money
 from ...kits.rules import Rule, softmax, weighs
-from ...kits.wordings import Part, Wordings, alike_faults, filled, with_wordings
+from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #787648d7
@@ -326,7 +326,7 @@ PARTS = MappingProxyType(
     }
     | {f"noun_{name}": Part("a product", usual=each.noun) for name, each in PRODUCTS.items()}
     | {
-        f"raters_{name}": Part("who rates a product", usual=each.raters, alone=False)
+        f"raters_{name}": Part("who rates a product", usual=each.raters)
         for name, each in PRODUCTS.items()
     }
 )
@@ -346,7 +346,6 @@ _WHICH, _PICK = (
 )
 
 
-_NOUNS = tuple(f"noun_{name}" for name in PRODUCTS)
 WORDINGS = Wordings(
     PARTS,
     {
@@ -360,7 +359,6 @@ WORDINGS = Wordings(
             **_LONG_OPTIONS,
         },
     },
-    lambda texts: alike_faults(texts, ("two", "three"), _NOUNS),
 )
 Texts = Mapping[str, Frame]  # the parts of one wording
 

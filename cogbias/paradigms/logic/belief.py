@@ -23,7 +23,7 @@ from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame
 from ...kits.rules import Rule
-from ...kits.wordings import Part, Wordings, alike_faults, filled, with_wordings
+from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #bbe3c358
@@ -351,12 +351,6 @@ PARTS = MappingProxyType(
         ),
     }
 )
-_PARTS_THAT_DIFFER = (  # groups of parts, each of which says something else
-    tuple(_PART_OF_LETTER.values()),
-    ("valid", "invalid"),
-    ("defines_valid", "defines_invalid"),
-    *((premise, "conclusion") for premise in ("premise_1", "premise_2")),
-)
 WORDINGS = Wordings(
     PARTS,
     {
@@ -379,7 +373,6 @@ WORDINGS = Wordings(
             "judge this argument?\n{instruction}"
         },
     },
-    lambda texts: alike_faults(texts, *_PARTS_THAT_DIFFER),
 )
 Texts = Mapping[str, Frame]  # the parts of one wording
 
