@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['SECRET', 'LONGEST_MESSAGE', 'SHORTEST_SECRET', 'HIDDEN', 'RETRIED', 'LONGEST_PAUSE', 'LONGEST_WAIT',
-           'SECONDS_WORTH_A_WORD', 'MOST_TOKENS', 'printable', 'keep_out', 'scrub', 'without_echoes', 'check_base_url',
-           'shown_url', 'server_of', 'names_a_secret', 'like_a_key', 'without_secrets', 'secrets_of', 'check_whole',
-           'is_variable', 'Fault', 'retry_after', 'GaveUp', 'repeated', 'ask_all']
+           'SECONDS_WORTH_A_WORD', 'MOST_TOKENS', 'MOST_LATE', 'printable', 'keep_out', 'scrub', 'without_echoes',
+           'check_base_url', 'shown_url', 'server_of', 'names_a_secret', 'like_a_key', 'without_secrets', 'secrets_of',
+           'check_whole', 'is_variable', 'Fault', 'retry_after', 'GaveUp', 'repeated', 'ask_all']
 
 # %% ../../nbs/elicitation/03_calls.ipynb #4fb25454
 import json
@@ -17,9 +17,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -374,9 +376,47 @@ class _Caller:
     attempts: int
     pause: float
     who: Participant | None  # who is asked
-    stop: threading.Event  # nobody waits any more
+    timeout: float | None  # seconds for a call that has no time limit of its own
+    late: int = 0  # calls in a row that were given up, and none came meanwhile
+    stop: threading.Event = field(default_factory=threading.Event)  # nobody waits any more
+    tasks: SimpleQueue = field(default_factory=SimpleQueue)  # (index, request); None ends a thread
+    arrived: SimpleQueue = field(default_factory=SimpleQueue)  # (index, answer or what was raised)
+    began: dict[int, float] = field(default_factory=dict)  # index -> when its thread took it up
 
-    def sleep(self, seconds: float) -> None:
+    def start_thread(self) -> None:
+        "One more thread that asks; it keeps no process from ending."
+        run = copy_context().run
+        threading.Thread(target=run, args=(self._work,), daemon=True, name="cogbias-call").start()
+
+    def _work(self) -> None:
+        while (task := self.tasks.get()) and not self.stop.is_set():
+            index, request = task
+            self.began[index] = time.monotonic()
+            try:
+                outcome = self.answer(request)
+            except BaseException as error:  # whoever waits for the answer hears of it
+                outcome = error
+            if self.began.pop(index, None) is None:
+                return  # it was too late, and another thread is in its place
+            self.arrived.put((index, outcome))
+
+    def next_outcome(self) -> tuple[int, Answer | BaseException]:
+        "What arrives next, or that a call is late."
+        while True:
+            with suppress(Empty):
+                arrived = self.arrived.get(timeout=self.timeout and 0.05)
+                self.late = 0
+                return arrived
+            for index, began in self.began.copy().items():
+                is_late = time.monotonic() > began + self.timeout
+                if is_late and self.began.pop(index, None):
+                    self.late += 1
+                    self.start_thread()
+                    late = {"latency_s": self.timeout, "started_at": timestamp()}
+                    detail = f"did not return within {self.timeout:g} s"
+                    return index, Answer("error", detail=detail, **late)
+
+    def _sleep(self, seconds: float) -> None:
         "Wait, as long as somebody waits for the answer."
         if self.stop.wait(seconds):
             raise NobodyWaits
@@ -396,7 +436,7 @@ class _Caller:
 
         try:
             answer, number = repeated(
-                attempt, self.fault, self.sleep, self.attempts, self.pause, request.seed
+                attempt, self.fault, self._sleep, self.attempts, self.pause, request.seed
             )
         except GaveUp as end:
             if end.fault.fatal:
@@ -406,26 +446,29 @@ class _Caller:
         return answer._replace(attempt=number, latency_s=took, started_at=date)
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e883f478
+MOST_LATE = 3  # calls in a row that do not return: nobody waits for hundreds more
+
+
 def _in_flight(
-    pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Request], window: int
+    caller: _Caller, requests: Sequence[Request], window: int
 ) -> Iterator[tuple[int, Answer]]:
     "Answers as they arrive, with at most `window` requests handed out."
-    flying: dict[Future[Answer], int] = {}
-    waiting = iter(enumerate(requests))
+    flying, waiting = 0, iter(enumerate(requests))
     reached: LimitReached | None = None
     while True:
-        while not reached and len(flying) < window and (pair := next(waiting, None)):
-            flying[pool.submit(caller.answer, pair[1])] = pair[0]
+        while not reached and flying < window and (task := next(waiting, None)):
+            caller.tasks.put(task)
+            flying += 1
         if not flying:
             break
-        for future in wait(flying, return_when=FIRST_COMPLETED).done:
-            index = flying.pop(future)
-            try:
-                answer = future.result()
-            except LimitReached as limit:
-                reached = limit
-                continue
-            yield index, answer
+        index, outcome = caller.next_outcome()
+        flying -= 1
+        if isinstance(outcome, LimitReached):
+            reached = outcome
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            yield index, outcome
     if reached:
         raise reached
 
@@ -440,19 +483,24 @@ def ask_all(
     give_up_after: int = 20,  # failed requests in a row
     who: Participant | None = None,  # who is asked; limits in usd need to know
     remedy: str = "see whether the server is still there",  # what to do about many failures
+    timeout: float | None = None,  # seconds for a call that has no time limit of its own
 ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
-    stop, failed = threading.Event(), 0
-    caller = _Caller(ask, fault, attempts, pause, who, stop)
-    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
+    caller, failed = _Caller(ask, fault, attempts, pause, who, timeout), 0
+    for _ in range(concurrency):
+        caller.start_thread()
     try:
-        for index, answer in _in_flight(pool, caller, requests, 2 * concurrency):
+        for index, answer in _in_flight(caller, requests, 2 * concurrency):
             yield index, answer
             failed = failed + 1 if answer.status == "error" else 0
+            if caller.late == MOST_LATE:
+                words = f"{MOST_LATE} times in a row; give a longer timeout="
+                raise CogbiasError(f"{answer.detail}, {words}")
             if failed >= give_up_after:
                 raise CogbiasError(
                     f"the last {failed} requests failed ({answer.detail:.200}); {remedy}"
                 )
     finally:
-        stop.set()  # sleepers wake up and leave
-        pool.shutdown(wait=False, cancel_futures=True)
+        caller.stop.set()  # sleepers wake up and leave
+        for _ in range(concurrency):
+            caller.tasks.put(None)
