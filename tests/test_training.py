@@ -22,7 +22,6 @@ from cogbias.training import (
     fine_tune,
     last_checkpoint,
     load_learner,
-    pair_logits,
     read_trained,
 )
 
@@ -236,25 +235,6 @@ def test_a_step_in_parts_of_several_sizes_is_the_same_step(tmp_path: Path) -> No
     assert max(float((one[name] - two[name]).abs().max()) for name in one) < 1e-4
     losses = [each.trace["loss"].to_numpy() for each in ends]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
-
-
-def test_bigbird_learns_a_long_pair_alike_whatever_came_before(tmp_path: Path) -> None:
-    "It read all in full once it had met a short pair, and after an interruption did not."
-    size = Size(hidden=16, layers=2, heads=2)  # of one layer, what is read first sees all anyway
-    start = build_small("bigbird", value_sentences(DEAR, CHEAP), tmp_path / "bigbird", size=size)
-    config = json.loads((start / "config.json").read_text())
-    sparse = {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 1}
-    (start / "config.json").write_text(json.dumps(config | sparse))
-    model, _ = load_learner(start)
-
-    def scores(tokens: int) -> torch.Tensor:
-        ids = torch.arange(3 * tokens).reshape(1, 3, tokens) % 20 + 5
-        with torch.no_grad():
-            return pair_logits(model.eval(), {"input_ids": ids, "attention_mask": ids * 0 + 1})
-
-    before = scores(40)
-    scores(6)
-    assert torch.equal(scores(40), before)
 
 
 def test_a_bigbird_as_published_goes_on_with_the_same_weights(tmp_path: Path) -> None:

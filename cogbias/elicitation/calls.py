@@ -377,7 +377,8 @@ class _Caller:
     pause: float
     who: Participant | None  # who is asked
     timeout: float | None  # seconds for a call that has no time limit of its own
-    late: int = 0  # calls in a row that were given up, and none came meanwhile
+    came: float = 0.0  # when an answer came
+    late: int = 0  # calls in a row that were given up, and no answer came since they began
     stop: threading.Event = field(default_factory=threading.Event)  # nobody waits any more
     tasks: SimpleQueue = field(default_factory=SimpleQueue)  # (index, request); None ends a thread
     arrived: SimpleQueue = field(default_factory=SimpleQueue)  # (index, answer or what was raised)
@@ -405,12 +406,12 @@ class _Caller:
         while True:
             with suppress(Empty):
                 arrived = self.arrived.get(timeout=self.timeout and 0.05)
-                self.late = 0
+                self.late, self.came = 0, time.monotonic()
                 return arrived
             for index, began in self.began.copy().items():
                 is_late = time.monotonic() > began + self.timeout
                 if is_late and self.began.pop(index, None):
-                    self.late += 1
+                    self.late = self.late + 1 if began > self.came else 0
                     self.start_thread()
                     late = {"latency_s": self.timeout, "started_at": timestamp()}
                     detail = f"did not return within {self.timeout:g} s"
