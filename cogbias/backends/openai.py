@@ -15,7 +15,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,11 +26,10 @@ from typing_extensions import NotRequired, TypedDict
 from ..elicitation.answer_trees import Measured
 from cogbias.elicitation.calls import (
     check_base_url,
+    check_no_secret,
     is_variable,
     keep_out,
-    secrets_of,
     server_of,
-    without_secrets,
 )
 from cogbias.elicitation.server import (
     ENDS,
@@ -444,7 +443,9 @@ class OpenaiSettings(ServerSettings):
     extra: Annotated[
         Annotated[Mapping[str, Any], Predicate(_is_json)],
         Setting(
-            "further fields of each request", "a mapping from names to plain values", private=True
+            "further fields of each request, which are stored as they are",
+            "a mapping from names to plain values",
+            private=True,
         ),
     ] = field(default_factory=dict, hash=False, repr=False)
     base_url: Annotated[
@@ -462,10 +463,6 @@ class OpenaiSettings(ServerSettings):
     concurrency: Annotated[
         AtLeastOne, Setting("requests at the same time", "a whole number of at least 1")
     ] = 8
-
-    def written(self, name: str) -> Any:
-        "A setting as it may be written down."
-        return without_secrets({name: getattr(self, name)})[name]
 
     @property
     def host(self) -> str:
@@ -656,10 +653,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         "The official client."
         return make_client(self.address, self.api_key_env, self.timeout, self.transport)
 
-    def private_settings(self) -> dict[str, Any]:
-        "Settings that may hold secrets."
-        return {"extra": self.extra, "base_url": self.address}
-
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
         if refusal.status in (401, 403):
@@ -820,10 +813,9 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     @property
     def identity(self) -> dict[str, Any]:
         "Everything that can change an answer, but for the revision."
-        kept = replace(self, extra=self.written("extra"))
         return {
             **self.identity_by_settings,
-            "fields": fields_of(kept, self.model_card.kind, self.dialect),
+            "fields": fields_of(self, self.model_card.kind, self.dialect),
             "version": [self.model_card.kind, self.model_card.version],
             "served": last_word(self.dialect.served),
             "template": self.model_card.template,
@@ -898,7 +890,7 @@ def PARTICIPANT(
         raise CogbiasError(f"openai/{model}: extra may not hold {name!r}; {hint}")
     if settings.get("think"):
         settings = {"max_tokens": 4096} | settings
-    keep_out(*secrets_of(settings))
+    check_no_secret(f"openai/{model}", settings.get("extra", {}))
     if settings.get("base_url"):
         settings["base_url"] = check_base_url(settings["base_url"])
     for name in {"temperature", "top_p", "tolerance"} & settings.keys():

@@ -39,11 +39,10 @@ from cogbias.elicitation.calls import (
     Fault,
     GaveUp,
     ask_all,
-    check_whole,
     keep_out,
     repeated,
     scrub,
-    secrets_of,
+    secret_words,
     server_of,
     shown_url,
 )
@@ -182,10 +181,6 @@ class ServerSettings:
         default=None, repr=False, compare=False
     )  # of the client's HTTP library, for tests and examples
 
-    def written(self, name: str) -> Any:
-        "A setting as it may be written down."
-        return getattr(self, name)
-
     @property
     def name(self) -> str:
         "Name under which its answers are stored."
@@ -197,7 +192,7 @@ class ServerSettings:
 
     def _setting_in_a_name(self, name: str) -> Any:
         "A setting, short enough for a name."
-        value = self.written(name)
+        value = getattr(self, name)
         if name in self.hashed:
             return content_hash(value, 6)
         return f"{value:g}" if isinstance(value, float) else value
@@ -435,9 +430,7 @@ class Connection:
 
     def __init__(self, who: "ServerParticipant"):
         self.who, self.lock, self.learned = who, threading.RLock(), {}
-        private = who.private_settings()
-        check_whole(f"{who.backend}/{who.model}", private)
-        keep_out(*secrets_of(private))
+        keep_out(*secret_words(who.address))
         self.client = who.make_client()
 
     def once(self, name: str, ask: Callable[[], Any]) -> Any:
@@ -543,10 +536,6 @@ class ServerParticipant(ServerSettings):
             "think": self.think,
             "tolerance": self.tolerance,
         }
-
-    def private_settings(self) -> dict[str, Any]:
-        "Settings that may hold secrets."
-        return {"base_url": self.address}
 
     @property
     def connection(self) -> Connection:
