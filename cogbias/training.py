@@ -28,13 +28,11 @@ from annotated_types import Ge, Gt, Le
 
 from cogbias.backends.encoder import (
     RECORD,
-    _switch_attention,
     without_remarks,
     encoder_class,
     head_of_another,
     load_encoder,
     longest_text,
-    sparse_blocks,
 )
 from .participants import mark_of
 from .settings import AtLeastOne, Seed, Setting, check_settings
@@ -234,7 +232,6 @@ def pair_logits(
 ) -> Any:  # a tensor, questions x options
     "The score of every pair."
     questions, options, tokens = inputs["input_ids"].shape
-    _switch_attention(model, sparse_blocks(model.config, tokens))
     if model.config.model_type != "deberta":
         return model(**inputs).logits
     flat = {name: each.flatten(0, 1) for name, each in inputs.items()}

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .choices.numbers import plain_number
 from .participants import Participant, Request, resolve_method
 from cogbias.tables import (
     EXACT,
@@ -151,76 +150,39 @@ class Offers:
         }
 
 
-def _choice_fault(
-    item: Mapping[str, Any], offered: Mapping[str, Mapping[str, Any]], answer: Mapping[str, Any]
-) -> str:
-    "Where choice, role and value do not belong together."
-    choice, role, value = answer["choice"], answer["role"], answer["value"]
-    is_number = item["answer"] == "number"
-    if choice is None:
-        if role is not None or not (value is None or is_number):
-            return "column 'role' or 'value' is filled, but there is no choice"
-        return ""
-    if choice in offered:
-        known = {name: offered[choice].get(name) for name in ("role", "value")}
-        known = {name: None if is_empty(each) else each for name, each in known.items()}
-    elif is_number:
-        known = {"role": None, "value": value}
-        if value is None or choice != plain_number(value):
-            return f"column 'choice' holds {choice!r:.60}, but the number is {value}"
-    else:
-        return (
-            f"column 'choice' holds {choice!r:.60}, which its item does not offer; "
-            f"{nearest(choice, offered)}"
-        )
-    odd = [name for name, said in (("role", role), ("value", value)) if said != known[name]]
-    return f"column {odd[0]!r} is not that of the choice" if odd else ""
-
-
-def _status_fault(item: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
-    "Where an answer and its status contradict each other."
-    there = [name for name in ("choice", "value", "p", "logits") if answer[name] is not None]
-    method = answer["method"]
-    if answer["status"] != "ok" or method == "reasoning":
-        status = f"{answer['status']!r} by {method!r}"
-        return f"column {there[0]!r} is filled, but the status is {status}" if there else ""
-    wanted = ["p"] if method in EXACT else []
-    if method not in ("option_probability", "encoder"):
-        wanted.append("value" if item["answer"] == "number" else "choice")
-    lacking = [name for name in wanted if name not in there]
-    return f"column 'status' holds 'ok', but {lacking[0]!r} is empty" if lacking else ""
-
-
-def _chances_fault(labels: Iterable[str], answer: Mapping[str, Any]) -> str:
-    "What is wrong with a distribution over the options, or with the scores behind it."
-    p, logits, labels = answer["p"], answer["logits"], {*labels}
-    if p is None:
-        return "" if logits is None else "column 'logits' is filled, but 'p' is empty"
-    if {*p} != labels or any(map(is_empty, p.values())):
-        return f"column 'p' names {', '.join(p):.60}, its item {', '.join(sorted(labels)):.60}"
-    if not abs(math.fsum(p.values()) - 1) < 1e-6:
-        return f"column 'p' adds up to {math.fsum(p.values()):.9g} instead of 1"
-    if logits is None:
-        return ""
-    if {*logits} != labels:
-        return f"column 'logits' names {', '.join(logits):.60}, its item {', '.join(p):.60}"
-    scores = {label: math.exp(each - max(logits.values())) for label, each in logits.items()}
-    total = math.fsum(scores.values())
-    odd = [label for label, each in scores.items() if abs(each / total - p[label]) > 1e-6]
-    return f"column 'p' gives {odd[0]!r:.40} another chance than its 'logits'" if odd else ""
-
-
 def answer_fault(
     offers: Offers,
     answer: Mapping[str, Any],  # item_id, method, status, choice, role, value, p, logits
 ) -> str:  # empty: there is none
     "What an answer says that its item does not offer, or that it denies itself."
     item, offered = offers.item[answer["item_id"]], offers.offered[answer["item_id"]]
-    return (
-        _choice_fault(item, offered, answer)
-        or _chances_fault(offered, answer)
-        or _status_fault(item, answer)
-    )
+    filled = [name for name in ("choice", "value", "p", "logits") if answer[name] is not None]
+    method, status, choice, p = (answer[name] for name in ("method", "status", "choice", "p"))
+    is_number = item["answer"] == "number"
+    if status != "ok" or method == "reasoning":
+        words = f"is filled, but the status is {status!r} by {method!r}"
+        return f"column {filled[0]!r} {words}" if filled else ""
+    needed = ["p"] if method in EXACT else []
+    if method not in ("option_probability", "encoder"):
+        needed.append("value" if is_number else "choice")
+    for name in needed:
+        if name not in filled:
+            return f"column 'status' holds 'ok', but {name!r} is empty"
+    if choice in offered:
+        for name in ("role", "value"):
+            known = offered[choice].get(name)
+            if answer[name] != (None if is_empty(known) else known):
+                return f"column {name!r} is not that of the choice"
+    elif choice is not None and not is_number:
+        known = nearest(choice, offered)
+        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {known}"
+    for name in ("p", "logits"):
+        if answer[name] is not None and {*answer[name]} != {*offered}:
+            named, own = ", ".join(answer[name]), ", ".join(offered)
+            return f"column {name!r} names {named:.60}, its item {own:.60}"
+    if p is not None and not abs(math.fsum(p.values()) - 1) < 1e-6:
+        return f"column 'p' adds up to {math.fsum(p.values()):.9g} instead of 1"
+    return ""
 
 # %% ../nbs/09_trials.ipynb #0941d75b
 def _open_numbers(items: pd.DataFrame) -> pd.Series:

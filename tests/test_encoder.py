@@ -14,7 +14,6 @@ from cogbias.backends.encoder import (  # noqa: E402
     encoder_class,
     load_encoder,
     score_pairs,
-    sparse_blocks,
     to_safetensors,
 )
 from tiny_models import ENCODERS, encoder_config, encoder_tokenizer  # noqa: E402
@@ -108,30 +107,6 @@ def test_scores_are_those_of_transformers_by_hand(checkpoints, family):
         by_hand = model.eval()(**given).logits.flatten().tolist()
     ours = score_pairs(*load_encoder(place), TEXTS[:3])
     assert np.allclose(ours, by_hand, atol=1e-5)
-
-
-def test_bigbird_reads_a_text_alike_whatever_was_read_before(checkpoints, tmp_path):
-    tokenizer = encoder_tokenizer("bigbird", TEXTS, 400)
-    blocks = {"block_size": 16, "num_random_blocks": 2}
-    config = encoder_config("bigbird", tokenizer, positions=1024, initializer_range=0.3, **blocks)
-    torch.manual_seed(3)
-    model = encoder_class(config)(config).eval()
-    tokens = [len(tokenizer(text)["input_ids"]) for text in TEXTS]
-    short = TEXTS[tokens.index(min(tokens))]
-    long = [" ".join(TEXTS[at : at + count]) for at, count in ((0, 4), (5, 4), (9, 7))]
-    in_blocks = [sparse_blocks(config, len(tokenizer(each)["input_ids"])) for each in long]
-    assert sparse_blocks(config, min(tokens)) == 0 and min(in_blocks) > 9
-    np.random.seed(5)
-    expected_draw = np.random.RandomState(5).random()
-    before = score_pairs(model, tokenizer, long)
-    mixed = score_pairs(model, tokenizer, [short, *long, short], 2)
-    after = score_pairs(model, tokenizer, long[::-1])[::-1]
-    assert np.allclose(before, mixed[1:4], atol=1e-5) and np.allclose(before, after, atol=1e-5)
-    assert np.random.random() == expected_draw  # the random blocks leave numpy's generator alone
-    model.bert.set_attention_type("original_full")
-    rows = tokenizer(long)["input_ids"]
-    full = [model(torch.tensor([[row]])).logits.item() for row in rows]
-    assert np.abs(before - full).max() > 1e-4  # so it was not full attention all along
 
 
 def edited(**change) -> object:

@@ -183,12 +183,12 @@ def test_no_request_goes_to_another_host(backend: str) -> None:
     assert all(url.startswith("http://h/") for url in went) and len(went) < 4
 
 
-SECRETS = ("correct.horse+battery/42", "staple of the team", "me@planted.example", "tr0ub4dor")
+SECRETS = ("correct.horse+battery/42", "tr0ub4dor")
 
 
-def test_what_a_good_answer_repeats_is_taken_out() -> None:
+def test_what_a_good_answer_repeats_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
     "A server repeats all that it was sent, in every text of an answer that is otherwise good."
-    extra = {"api_key": SECRETS[0], "headers": {"X-Team": SECRETS[1]}, "user": SECRETS[2]}
+    monkeypatch.setenv("OPENAI_API_KEY", SECRETS[0])
 
     def answer(request: Any) -> Any:
         told = " ".join(SECRETS)
@@ -201,8 +201,8 @@ def test_what_a_good_answer_repeats_is_taken_out() -> None:
 
     who = OpenaiParticipant(
         "tiny",
-        base_url=f"http://h/{SECRETS[3]}/v1",
-        extra=extra | {"min_p": 0.05},
+        base_url=f"http://h/{SECRETS[1]}/v1",
+        extra={"min_p": 0.05},
         transport=httpx2.MockTransport(answer),
     )
     answers = list(who.answers([Request(ITEM, 0, n) for n in range(3)], "text"))
@@ -211,12 +211,14 @@ def test_what_a_good_answer_repeats_is_taken_out() -> None:
     assert not [secret for secret in SECRETS if secret in told]
 
 
-def test_records_keep_no_secret_and_nobody_is_asked_with_one() -> None:
-    extra = {"api_key": "one", "chat_template": "Zq7planted5ecretVa1ue", "stop": ["x"], "min_p": 1}
-    kept = without_secrets({"extra": extra})["extra"]
-    assert "planted" not in str(kept) and (kept["stop"], kept["min_p"]) == (["x"], 1)
-    one_key, another = (participant("openai/m", extra={"persona": who}) for who in ("shy", "bold"))
-    assert one_key.name != another.name  # a text that may shape answers makes another participant
-    for settings in ({"base_url": "http://h/[hidden]/v1"}, {"extra": kept}):
-        with pytest.raises(CogbiasError, match="comes from a record, which keeps no secrets"):
-            participant("openai/tiny", **{"base_url": "http://h/v1"} | settings).methods
+def test_no_secret_gets_into_a_record() -> None:
+    for extra in ({"api_key": "one"}, {"chat_template": "Zq7planted5ecretVa1ue"}):
+        with pytest.raises(CogbiasError, match="extra holds what looks like a key") as refused:
+            participant("openai/m", extra=extra)
+        assert "planted" not in str(refused.value)
+    kept = without_secrets({"base_url": "http://h/planted/v1"})
+    assert kept == {"base_url": "http://h/[hidden]/v1"}
+    one, another = (participant("openai/m", extra={"persona": who}) for who in ("shy", "bold"))
+    assert one.name != another.name  # a text that may shape answers makes another participant
+    with pytest.raises(CogbiasError, match="comes from a record, which keeps no secrets"):
+        participant("openai/tiny", **kept)

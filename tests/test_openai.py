@@ -73,7 +73,7 @@ class TestLlamaServer:
         who, same = at(address), at(address.replace("127.0.0.1", "localhost"), concurrency=1)
         facts = who.facts()
         assert (who.methods[0], facts["server"]) == ("option_probability", "llama.cpp")
-        words = "tokens listed, the whole vocabulary; answers are begun by plain"
+        words = "256 tokens listed; answers are begun by plain"
         assert words in facts["probabilities"] and facts["probe_difference"] < 1e-3
         assert (len(who.revision), who.revision) == (16, same.revision)
         assert who.identity == same.identity

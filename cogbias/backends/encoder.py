@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['ARCHITECTURES', 'ENCODERS', 'RECORD', 'PRETRAINING_RECORD', 'LABEL', 'OWN', 'LOCAL', 'MODELS', 'READS_PAIRS',
            'SETTINGS', 'encoder_class', 'encoder_config', 'is_trained_here', 'check_architecture', 'encoder_folder',
-           'to_safetensors', 'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts', 'sparse_blocks',
-           'batches', 'longest_text', 'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'read_record',
-           'stored_label', 'EncoderParticipant', 'PARTICIPANT']
+           'to_safetensors', 'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts', 'batches',
+           'longest_text', 'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'read_record', 'stored_label',
+           'EncoderParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/encoder.ipynb #a765c164
 import logging
@@ -17,10 +17,8 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -184,7 +182,7 @@ def encoder_folder(
     return model_folder(str(place.absolute()), "encoder", convert)
 
 # %% ../../nbs/backends/encoder.ipynb #97d5d014
-_PICKLED_FILES = ("pytorch_model.bin", "pytorch_model-*.bin")
+_PICKLED_FILES = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 _FILES_BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.model")  # configuration and tokenizer
 
 
@@ -193,28 +191,23 @@ def to_safetensors(
     out: str | Path,  # a new folder
 ) -> Path:  # the new folder
     "Convert a checkpoint; weights are loaded and nothing else."
-    import torch
-    from safetensors.torch import save_file
+    import transformers
 
-    patterns = (*_PICKLED_FILES, "pytorch_model.bin.index.json", *_FILES_BESIDE_WEIGHTS)
+    patterns = (*_PICKLED_FILES, *_FILES_BESIDE_WEIGHTS)
     folder = Path(source) if is_folder(source) else fetch_model(source, "encoder", patterns)
-    out, weights = Path(out), {}
+    folder, out = folder.expanduser(), Path(out)
     if out.exists():
         raise CogbiasError(f"{out}: is there already; name a new folder")
-    with readable(source, "weights", "get the model from somebody you trust, as safetensors"):
-        for pattern in _PICKLED_FILES:
-            for file in sorted(folder.expanduser().glob(pattern)):
-                found = torch.load(file, map_location="cpu", weights_only=True)
-                weights |= {name: each.clone().contiguous() for name, each in found.items()}
-    if not weights:
+    if not any(file for pattern in _PICKLED_FILES for file in folder.glob(pattern)):
         raise CogbiasError(f"{source}: holds no pytorch_model.bin; nothing is to be converted")
+    architecture = (model_configuration(folder).get("architectures") or ["AutoModel"])[0]
+    with readable(source, "weights", "get the model from somebody you trust, as safetensors"):
+        model = getattr(transformers, architecture).from_pretrained(
+            folder, use_safetensors=False, weights_only=True, **OFFLINE
+        )
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
-    part.mkdir(parents=True)
-    for pattern in _FILES_BESIDE_WEIGHTS:
-        for file in folder.expanduser().glob(pattern):
-            if not file.name.startswith("pytorch_model"):
-                shutil.copyfile(file, part / file.name)
-    save_file(weights, part / "model.safetensors", {"format": "pt"})
+    shutil.copytree(folder, part, ignore=shutil.ignore_patterns("*.bin", "*.bin.index.json"))
+    model.save_pretrained(part)
     return part.rename(out)
 
 # %% ../../nbs/backends/encoder.ipynb #a4c78928
@@ -324,6 +317,8 @@ def load_encoder(
     source, folder = f"encoder/{model}", encoder_folder(model, checkpoints)
     with readable(source, "config.json", f"use one of {', '.join(_CLASS_OF_MODEL_TYPE)}"):
         config = AutoConfig.from_pretrained(folder, **OFFLINE)
+    if config.model_type == "big_bird":  # as it reads texts of up to 704 tokens anyway
+        config.attention_type = "original_full"
     own = encoder_class(config, source)
     _check_head(source, folder, config, own, fresh_head)
     tokenizer = load_tokenizer(folder, source)
@@ -381,28 +376,13 @@ def pair_texts(
     return {each["label"]: f"{question} {each['text']}" for each in item["options"]}
 
 # %% ../../nbs/backends/encoder.ipynb #2209b21f
-def sparse_blocks(
-    config: Any,  # of an encoder
-    tokens: int,  # length of a text
-) -> int:  # blocks in which BigBird reads it; 0: with full attention, as all others do
-    "How a text of some length is read."
-    if getattr(config, "attention_type", "original_full") != "block_sparse":
-        return 0
-    in_full = (5 + 2 * config.num_random_blocks) * config.block_size
-    return 0 if tokens <= in_full else math.ceil(tokens / config.block_size)
-
-
 def batches(
     lengths: Sequence[int],  # tokens of each text
-    blocks: Sequence[int],  # blocks of each text, as from sparse_blocks
     size: int,  # texts read together at the most
 ) -> Iterator[list[int]]:  # indices; every text once
     "Texts that are read together: like ones, the longest first."
-    order = sorted(range(len(lengths)), key=lambda at: (blocks[at], lengths[at], -at), reverse=True)
-    for _, alike in groupby(order, key=lambda at: blocks[at]):
-        members = list(alike)
-        for start in range(0, len(members), size):
-            yield members[start : start + size]
+    order = sorted(range(len(lengths)), key=lambda at: (-lengths[at], at))
+    yield from (order[start : start + size] for start in range(0, len(order), size))
 
 # %% ../../nbs/backends/encoder.ipynb #bfdf13a3
 def longest_text(
@@ -411,18 +391,6 @@ def longest_text(
     "How long a text may be; RoBERTa counts from behind its padding."
     shift = config.pad_token_id + 1 if config.model_type == "roberta" else 0
     return config.max_position_embeddings - shift
-
-
-def _switch_attention(model: Any, blocks: int) -> None:
-    "Let BigBird read the next batch in blocks, or in full."
-    import torch
-
-    if model.config.model_type != "big_bird":
-        return
-    wanted = "block_sparse" if blocks else "original_full"
-    if model.bert.attention_type != wanted:
-        with torch.random.fork_rng():  # parts are made anew, which draws weights that nobody needs
-            model.bert.set_attention_type(wanted)
 
 
 def _logits(model: Any, rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
@@ -441,29 +409,12 @@ def _logits(model: Any, rows: Sequence[Sequence[int]], width: int) -> np.ndarray
         return model(input_ids=ids, attention_mask=mask).logits[:, 0].double().cpu().numpy()
 
 
-@contextmanager
-def _numpy_draws_kept() -> Iterator[None]:
-    "A block that leaves numpy's generator as it was: BigBird seeds it for its random blocks."
-    state = np.random.get_state()
-    try:
-        yield
-    finally:
-        np.random.set_state(state)
-
-
-_scoring_lock = threading.Lock()  # a thread must not switch the attention under another's batch
-
-
-def _score_rows(
-    source: str, model: Any, rows: Sequence[Sequence[int]], width: int, blocks: int
-) -> np.ndarray:
+def _score_rows(source: str, model: Any, rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
     "Score of each row."
     import torch
 
     try:
-        with _scoring_lock, _numpy_draws_kept():
-            _switch_attention(model, blocks)
-            return _logits(model, rows, width)
+        return _logits(model, rows, width)
     except torch.OutOfMemoryError as error:
         raise CogbiasError(
             f"{source}: memory of {model.device} exhausted by batch_size={len(rows)} with texts of "
@@ -498,11 +449,8 @@ def scored_batches(
                 f"{source}: reads {most} tokens, and {text!r:.60} has {length}; leave that item "
                 f"out, nothing is cut off"
             )
-    blocks = [sparse_blocks(model.config, length) for length in lengths]
-    for batch in batches(lengths, blocks, batch_size):
-        in_blocks = blocks[batch[0]]
-        width = in_blocks * model.config.block_size if in_blocks else lengths[batch[0]]
-        scores = _score_rows(source, model, [rows[at] for at in batch], width, in_blocks)
+    for batch in batches(lengths, batch_size):
+        scores = _score_rows(source, model, [rows[at] for at in batch], lengths[batch[0]])
         if not np.isfinite(scores).all():
             raise CogbiasError(
                 f"{source}: scores are no finite numbers; its weights are damaged, or its dtype is "
@@ -685,9 +633,6 @@ class EncoderParticipant(LocalModel):
         }
         told = ("task", "dev_accuracy", "reached_stop", "steps", *OWN)
         found |= {name: record.get(name) for name in told}  # what it began with, how far it came
-        if config.get("attention_type") == "block_sparse":
-            in_full = (5 + 2 * config.get("num_random_blocks", 3)) * config.get("block_size", 64)
-            found["attention"] = f"full for texts of up to {in_full} tokens, in blocks beyond"
         if "loaded" in vars(self):
             model, _ = self.loaded
             found |= {"parameter_count": model.num_parameters(), "device": str(model.device)}

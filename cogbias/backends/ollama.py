@@ -5,12 +5,11 @@
 # %% auto #0
 __all__ = ['MOST_TOKENS_LISTED', 'FLAT', 'ROUTES', 'Beginning', 'PROBE', 'MODELS', 'SETTINGS', 'make_client', 'fetch_page',
            'ModelCard', 'read_entry', 'read_model_card', 'sampling', 'cut_note', 'counts_of', 'answer_of_response',
-           'at_temperature', 'cooled', 'listed_tokens', 'OllamaSettings', 'called', 'generate_once', 'draw_flat',
-           'prompt_of', 'OllamaReader', 'OllamaParticipant', 'PARTICIPANT']
+           'listed_tokens', 'OllamaSettings', 'called', 'generate_once', 'draw_flat', 'prompt_of', 'OllamaReader',
+           'OllamaParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/ollama.ipynb #189a5903
 import logging
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from annotated_types import Gt
 from pydantic import BaseModel
 
-from ..elicitation.answer_trees import Measured, NextTokens
+from ..elicitation.answer_trees import Measured
 from ..elicitation.calls import check_base_url, printable, server_of
 from cogbias.elicitation.server import (
     ENDS,
@@ -312,37 +311,6 @@ FLAT = {
 }  # a draw in which all listed tokens are about equally likely
 
 
-def at_temperature(
-    logprobs: Sequence[float],  # of the listed tokens, at temperature 1
-    temperature: float,  # 0 to 1
-) -> list[float]:  # what they leave over is the largest share that the others can have
-    "Listed log-probabilities at a lower temperature."
-    if temperature == 1:
-        return list(logprobs)
-    top, last = max(logprobs), min(logprobs)
-    if temperature == 0:
-        ties = list(logprobs).count(top)
-        return [-math.log(ties) if each == top else -math.inf for each in logprobs]
-    rest = max(0.0, 1 - math.fsum(map(math.exp, logprobs)))
-    unlisted = rest * math.exp(last * (1 / temperature - 1) - top / temperature)
-    total = math.log(
-        unlisted + math.fsum(math.exp((each - top) / temperature) for each in logprobs)
-    )
-    return [(each - top) / temperature - total for each in logprobs]
-
-
-def cooled(
-    shown: NextTokens,  # as the server lists them, at temperature 1
-    temperature: float,  # 0 to 1
-) -> NextTokens:
-    "Listed tokens at a lower temperature."
-    if temperature == 1:
-        return shown
-    logprobs = at_temperature([token.logprob for token in shown.tokens], temperature)
-    tokens = [token._replace(logprob=each) for token, each in zip(shown.tokens, logprobs)]
-    return shown._replace(tokens=tokens, unlisted=min(logprobs))
-
-
 def listed_tokens(
     listed: Sequence[Any],  # token and logprob, as the client gives them
 ) -> list[ListedToken]:
@@ -484,8 +452,8 @@ class OllamaReader(NextTokenReader):
         "Whether prompt tokens tell of another cut; a prompt that fills the context has lost some."
         return super().counts and not cut_note(self.prompt_tokens, self.who.context)
 
-    def list_after(self, begun: str) -> tuple[Generation, bool]:
-        "What follows a beginning; the list is never a whole vocabulary."
+    def list_after(self, begun: str) -> Generation:
+        "What follows a beginning."
         place: Beginning = messages_of(self.item, self.who.system)
         if begun and self.who.probability_access.route == "chat":
             place = [*place, {"role": "assistant", "content": begun}]
@@ -495,7 +463,7 @@ class OllamaReader(NextTokenReader):
         drawn = draw_flat(self.who, place)
         if not drawn.lists:
             raise Unfit(NO_LISTS)
-        return drawn, False
+        return drawn
 
     def lost_answer(self, measured: Measured) -> None:
         "What was lost to other cuts is the server's doing, no property of the model."
@@ -576,14 +544,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             learned["context"] = running.context_length
         return min(self.num_ctx, learned["context"])
 
-    def ruled_out(self) -> str:
-        "Which setting rules out that probabilities are those of the answers."
-        if self.think is not False:
-            return "it thinks before it answers"
-        if self.temperature > 1:
-            return "a list of twenty tokens does not tell probabilities at temperatures above 1"
-        return ""
-
     def probe(self) -> ProbabilityAccess:
         "Find out by asking whether the probability of each option can be seen; say why not."
         found = self._way_to_see()
@@ -623,10 +583,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             return draw_flat(self, [*messages, {"role": "assistant", "content": begun}])
         prompt = prompt_of(self, messages)
         return None if prompt is None else draw_flat(self, prompt + begun)
-
-    def tempered(self, shown: NextTokens) -> NextTokens:
-        "A list at the participant's temperature."
-        return cooled(shown, self.temperature)
 
     def check_fit(self) -> None:
         "Refuse to let a model think that cannot."

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['SECRET', 'LONGEST_MESSAGE', 'SHORTEST_SECRET', 'HIDDEN', 'RETRIED', 'LONGEST_PAUSE', 'LONGEST_WAIT',
-           'SECONDS_WORTH_A_WORD', 'MOST_TOKENS', 'printable', 'keep_out', 'scrub', 'without_echoes', 'check_base_url',
-           'shown_url', 'server_of', 'names_a_secret', 'like_a_key', 'without_secrets', 'secrets_of', 'check_whole',
-           'is_variable', 'Fault', 'retry_after', 'GaveUp', 'repeated', 'ask_all']
+           'SECONDS_WORTH_A_WORD', 'MOST_TOKENS', 'MOST_LATE', 'printable', 'keep_out', 'scrub', 'without_echoes',
+           'check_base_url', 'secret_words', 'shown_url', 'server_of', 'names_a_secret', 'like_a_key',
+           'check_no_secret', 'without_secrets', 'is_variable', 'Fault', 'retry_after', 'GaveUp', 'repeated', 'ask_all']
 
 # %% ../../nbs/elicitation/03_calls.ipynb #4fb25454
 import json
@@ -17,15 +17,17 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ..limits import LimitReached, NobodyWaits, taking
 from ..participants import Answer, Participant, Request
-from ..tables import CogbiasError, content_hash, timestamp
+from ..tables import CogbiasError, timestamp
 
 # %% ../../nbs/elicitation/03_calls.ipynb #6189a689
 def printable(
@@ -106,6 +108,8 @@ def check_base_url(
         raise CogbiasError(
             "base_url is no address; it should read http://HOST:PORT or https://HOST/v1"
         )
+    if HIDDEN in url:
+        raise CogbiasError("base_url comes from a record, which keeps no secrets; give it again")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise CogbiasError(
             f"base_url for {parts.hostname}: holds a password or a query, which would be stored; "
@@ -123,14 +127,19 @@ _PATH_WORDS = frozenset(
 )
 
 
+def secret_words(
+    url: str,  # address of a server
+) -> list[str]:
+    "The words of its path that may be a secret."
+    return [word for word in url.split("/")[3:] if word and word.lower() not in _PATH_WORDS]
+
+
 def shown_url(
     url: str,  # address of a server
 ) -> str:  # what may be shown and kept of it
     "An address with the words of its path that are known to be no secret."
-    start, separator, path = url.partition("://")
-    host, *words = path.split("/")
-    shown = [word if not word or word.lower() in _PATH_WORDS else HIDDEN for word in words]
-    return start + separator + "/".join([host, *shown])
+    hidden = secret_words(url)
+    return "/".join(HIDDEN if word in hidden else word for word in url.split("/"))
 
 
 def server_of(
@@ -143,19 +152,12 @@ def server_of(
     return f"{parts.scheme}://{'localhost' if here else parts.hostname}:{port}"
 
 # %% ../../nbs/elicitation/03_calls.ipynb #989cf75e
-_SHAPING_FIELDS = frozenset(
-    """chat_template chat_template_kwargs dynatemp grammar guided_choice guided_grammar guided_json
-    guided_regex json_schema logit_bias models mirostat modalities provider quantization reasoning
-    reasoning_effort response_format route samplers service_tier stop structured_outputs think
-    thinking tool_choice tools transforms truncation verbosity""".split()
-)  # of requests
 _PLACES_OF_SECRETS = re.compile(
     r"(?!.*(_env|tokens)$)(?!keep_|token_ids|tokenizer)"
     r".*(key|token|secret|pass|pwd|credential|auth|bearer|cookie|session|signature|header|cert)",
     re.IGNORECASE,
 )
 _RUNS = re.compile(r"[A-Za-z0-9+=]{16,}")
-_KEPT_FORM = re.compile(r"\[text [0-9a-f]{6}\]|\[hidden\]")
 
 
 def names_a_secret(
@@ -174,74 +176,38 @@ def like_a_key(
     )
 
 
-def _is_plain(name: str, value: Any) -> bool:
-    "Whether a field of `extra` may be written down as it is."
-    text = json.dumps(value, ensure_ascii=False)
-    if names_a_secret(name) or like_a_key(text) or scrub(text) != printable(text):
-        return False
-    inner = value if isinstance(value, Mapping) else {}
-    if any(names_a_secret(str(each)) for each in inner):
-        return False
-    return name in _SHAPING_FIELDS or isinstance(value, (int, float, type(None)))
+def _names_in(value: Any) -> Iterator[str]:
+    "All names of fields within a value."
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield str(name)
+            yield from _names_in(each)
 
 
-def _written_extra(name: str, value: Any) -> Any:
-    "A field of `extra`, as it is or as a hash."
-    if _is_plain(name, value) or _KEPT_FORM.fullmatch(str(value)):
-        return value
-    return f"[text {content_hash(value, 6)}]"
+def check_no_secret(
+    who: str,  # name of the participant
+    extra: Mapping[str, Any],  # further fields of each request, which are written down
+) -> None:  # raises CogbiasError
+    "Refuse fields that hold what looks like a key."
+    text = json.dumps(extra, ensure_ascii=False)
+    known = like_a_key(text) or scrub(text) != printable(text)
+    if known or any(names_a_secret(name) for name in _names_in(extra)):
+        raise CogbiasError(
+            f"{who}: extra holds what looks like a key, and would be stored; put keys into the "
+            "environment"
+        )
 
 
 def without_secrets(
     settings: Mapping[str, Any],  # of a participant, or of several by name
-) -> dict[str, Any]:  # the same for what was written down before
-    "What may be written down of settings."
+) -> dict[str, Any]:
+    "What may be written down of settings: of an address, what is shown of it."
     written: dict[str, Any] = {}
     for name, value in settings.items():
-        if name == "extra" and isinstance(value, Mapping):
-            value = {key: _written_extra(str(key), each) for key, each in value.items()}
-        elif name == "base_url" and value:
-            value = value if HIDDEN in value else shown_url(value)
-        elif isinstance(value, Mapping):
+        if isinstance(value, Mapping):
             value = without_secrets(value)
-        written[name] = value
+        written[name] = shown_url(value) if name == "base_url" and value else value
     return written
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    "All texts and numbers of a value."
-    inner = value.values() if isinstance(value, Mapping) else value
-    if isinstance(value, (Mapping, list, tuple)):
-        for each in inner:
-            yield from _texts_in(each)
-    else:
-        yield str(value)
-
-
-def secrets_of(
-    settings: Mapping[str, Any],  # of a participant
-) -> list[str]:
-    "The texts that `without_secrets` leaves out."
-    hidden = [
-        text
-        for name, value in settings.get("extra", {}).items()
-        if not _is_plain(str(name), value)
-        for text in _texts_in(value)
-    ]
-    words = (settings.get("base_url") or "").split("/")[3:]
-    return hidden + [word for word in words if word and word.lower() not in _PATH_WORDS]
-
-
-def check_whole(
-    who: str,  # name of the participant
-    settings: Mapping[str, Any],  # with which somebody would be asked
-) -> None:  # raises CogbiasError
-    "Refuse to ask with settings that come from a record."
-    for name, value in settings.items():
-        if _KEPT_FORM.search(json.dumps(value, default=str)):
-            raise CogbiasError(
-                f"{who}: {name} comes from a record, which keeps no secrets; give it again"
-            )
 
 # %% ../../nbs/elicitation/03_calls.ipynb #98096a3b
 _NAME_OF_VARIABLE = re.compile(
@@ -374,9 +340,48 @@ class _Caller:
     attempts: int
     pause: float
     who: Participant | None  # who is asked
-    stop: threading.Event  # nobody waits any more
+    timeout: float | None  # seconds for a call that has no time limit of its own
+    came: float = 0.0  # when an answer came
+    late: int = 0  # calls in a row that were given up, and no answer came since they began
+    stop: threading.Event = field(default_factory=threading.Event)  # nobody waits any more
+    tasks: SimpleQueue = field(default_factory=SimpleQueue)  # (index, request); None ends a thread
+    arrived: SimpleQueue = field(default_factory=SimpleQueue)  # (index, answer or what was raised)
+    began: dict[int, float] = field(default_factory=dict)  # index -> when its thread took it up
 
-    def sleep(self, seconds: float) -> None:
+    def start_thread(self) -> None:
+        "One more thread that asks; it keeps no process from ending."
+        run = copy_context().run
+        threading.Thread(target=run, args=(self._work,), daemon=True, name="cogbias-call").start()
+
+    def _work(self) -> None:
+        while (task := self.tasks.get()) and not self.stop.is_set():
+            index, request = task
+            self.began[index] = time.monotonic()
+            try:
+                outcome = self.answer(request)
+            except BaseException as error:  # whoever waits for the answer hears of it
+                outcome = error
+            if self.began.pop(index, None) is None:
+                return  # it was too late, and another thread is in its place
+            self.arrived.put((index, outcome))
+
+    def next_outcome(self) -> tuple[int, Answer | BaseException]:
+        "What arrives next, or that a call is late."
+        while True:
+            with suppress(Empty):
+                arrived = self.arrived.get(timeout=self.timeout and 0.05)
+                self.late, self.came = 0, time.monotonic()
+                return arrived
+            for index, began in self.began.copy().items():
+                is_late = time.monotonic() > began + self.timeout
+                if is_late and self.began.pop(index, None):
+                    self.late = self.late + 1 if began > self.came else 0
+                    self.start_thread()
+                    late = {"latency_s": self.timeout, "started_at": timestamp()}
+                    detail = f"did not return within {self.timeout:g} s"
+                    return index, Answer("error", detail=detail, **late)
+
+    def _sleep(self, seconds: float) -> None:
         "Wait, as long as somebody waits for the answer."
         if self.stop.wait(seconds):
             raise NobodyWaits
@@ -396,7 +401,7 @@ class _Caller:
 
         try:
             answer, number = repeated(
-                attempt, self.fault, self.sleep, self.attempts, self.pause, request.seed
+                attempt, self.fault, self._sleep, self.attempts, self.pause, request.seed
             )
         except GaveUp as end:
             if end.fault.fatal:
@@ -406,26 +411,29 @@ class _Caller:
         return answer._replace(attempt=number, latency_s=took, started_at=date)
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e883f478
+MOST_LATE = 3  # calls in a row that do not return: nobody waits for hundreds more
+
+
 def _in_flight(
-    pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Request], window: int
+    caller: _Caller, requests: Sequence[Request], window: int
 ) -> Iterator[tuple[int, Answer]]:
     "Answers as they arrive, with at most `window` requests handed out."
-    flying: dict[Future[Answer], int] = {}
-    waiting = iter(enumerate(requests))
+    flying, waiting = 0, iter(enumerate(requests))
     reached: LimitReached | None = None
     while True:
-        while not reached and len(flying) < window and (pair := next(waiting, None)):
-            flying[pool.submit(caller.answer, pair[1])] = pair[0]
+        while not reached and flying < window and (task := next(waiting, None)):
+            caller.tasks.put(task)
+            flying += 1
         if not flying:
             break
-        for future in wait(flying, return_when=FIRST_COMPLETED).done:
-            index = flying.pop(future)
-            try:
-                answer = future.result()
-            except LimitReached as limit:
-                reached = limit
-                continue
-            yield index, answer
+        index, outcome = caller.next_outcome()
+        flying -= 1
+        if isinstance(outcome, LimitReached):
+            reached = outcome
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            yield index, outcome
     if reached:
         raise reached
 
@@ -440,19 +448,24 @@ def ask_all(
     give_up_after: int = 20,  # failed requests in a row
     who: Participant | None = None,  # who is asked; limits in usd need to know
     remedy: str = "see whether the server is still there",  # what to do about many failures
+    timeout: float | None = None,  # seconds for a call that has no time limit of its own
 ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
-    stop, failed = threading.Event(), 0
-    caller = _Caller(ask, fault, attempts, pause, who, stop)
-    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
+    caller, failed = _Caller(ask, fault, attempts, pause, who, timeout), 0
+    for _ in range(concurrency):
+        caller.start_thread()
     try:
-        for index, answer in _in_flight(pool, caller, requests, 2 * concurrency):
+        for index, answer in _in_flight(caller, requests, 2 * concurrency):
             yield index, answer
             failed = failed + 1 if answer.status == "error" else 0
+            if caller.late == MOST_LATE:
+                words = f"{MOST_LATE} times in a row; give a longer timeout="
+                raise CogbiasError(f"{answer.detail}, {words}")
             if failed >= give_up_after:
                 raise CogbiasError(
                     f"the last {failed} requests failed ({answer.detail:.200}); {remedy}"
                 )
     finally:
-        stop.set()  # sleepers wake up and leave
-        pool.shutdown(wait=False, cancel_futures=True)
+        caller.stop.set()  # sleepers wake up and leave
+        for _ in range(concurrency):
+            caller.tasks.put(None)

@@ -22,7 +22,6 @@ import numpy as np
 from cogbias.elicitation.prefixes import (
     Chunk,
     PrefixTree,
-    ancestors,
     attention_blocks,
     chunks,
     path_tokens,
@@ -359,30 +358,25 @@ def _made_up_sequences(size: int, vocabulary: int) -> list[list[int]]:
     ]
 
 
-def _plain_loop(model: Any, sequences: Sequence[Sequence[int]]) -> "torch.Tensor":
-    "[nodes of their tree, vocabulary]: log-probabilities, one sequence after the other."
+def _all_logprobs(batches: Batches) -> "torch.Tensor":
+    "[nodes, vocabulary]: log-probabilities after every node, by one of the two ways."
     import torch
 
-    tree, exact = prefix_tree(sequences), torch.promote_types(model.dtype, torch.float32)
-    found: dict[int, torch.Tensor] = {}
-    for end, each in zip(tree.end, sequences):
-        logits = model(input_ids=_tensor(np.array([each]), model.device), use_cache=False).logits
-        for node, one in zip(ancestors(tree, end, np.arange(len(each))), logits[0]):
-            found[int(node)] = torch.log_softmax(one.to(exact), -1)
-    return torch.stack([found[node] for node in range(len(tree))])
+    nodes, logits = zip(*batches)
+    order = torch.from_numpy(np.argsort(np.concatenate(nodes)))
+    every = torch.cat(logits)
+    return every.to(torch.promote_types(every.dtype, torch.float32)).log_softmax(-1)[order]
 
 
 def _try_tree(model: Any, reach: float) -> tuple[Any, float, float]:
     "A view along a tree, its reach, and its deviation; raises why it does not do."
-    import torch
-
     longest = getattr(model.config.get_text_config(), "max_position_embeddings", None) or inf
     size = int(min(16, reach, longest))
-    sequences = _made_up_sequences(size, model.get_input_embeddings().weight.shape[0])
-    expected, tree = _plain_loop(model, sequences), prefix_tree(sequences)
+    tree = prefix_tree(_made_up_sequences(size, model.get_input_embeddings().weight.shape[0]))
     view, every, windows = _tree_view(model), np.arange(len(tree)), set()
-    batches = _logits_by_tree(view, tree, every, len(every) // 2, len(every), windows)
-    found = torch.cat([logits.to(expected.dtype).log_softmax(-1) for _, logits in batches])
+    expected = _all_logprobs(_logits_by_rows(model, tree, every, 4 * size, 4))
+    half = len(every) // 2
+    found = _all_logprobs(_logits_by_tree(view, tree, every, half, len(every), windows))
     off, allowed = allowed_deviation(model, expected, found)
     if not off <= allowed:
         raise ArithmeticError(f"log-probabilities differ by {off:.2g}, {allowed:.2g} is allowed")

@@ -5,9 +5,10 @@
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'LONGEST_TOKEN', 'OPENING', 'TRIES', 'SAME_DISTANCE', 'LOST', 'NO_LISTS', 'CHECK_SECONDS',
            'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'counted', 'ServerSettings',
-           'ListedToken', 'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words',
-           'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer',
-           'NextTokenReader', 'Connection', 'patiently', 'connections_kept', 'ServerParticipant']
+           'ListedToken', 'tempered', 'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list',
+           'has_list_or_words', 'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route',
+           'opens_without_answer', 'NextTokenReader', 'Connection', 'patiently', 'connections_kept',
+           'ServerParticipant']
 
 # %% ../../nbs/elicitation/08_server.ipynb #89099fd7
 import math
@@ -38,11 +39,10 @@ from cogbias.elicitation.calls import (
     Fault,
     GaveUp,
     ask_all,
-    check_whole,
     keep_out,
     repeated,
     scrub,
-    secrets_of,
+    secret_words,
     server_of,
     shown_url,
 )
@@ -181,10 +181,6 @@ class ServerSettings:
         default=None, repr=False, compare=False
     )  # of the client's HTTP library, for tests and examples
 
-    def written(self, name: str) -> Any:
-        "A setting as it may be written down."
-        return getattr(self, name)
-
     @property
     def name(self) -> str:
         "Name under which its answers are stored."
@@ -196,7 +192,7 @@ class ServerSettings:
 
     def _setting_in_a_name(self, name: str) -> Any:
         "A setting, short enough for a name."
-        value = self.written(name)
+        value = getattr(self, name)
         if name in self.hashed:
             return content_hash(value, 6)
         return f"{value:g}" if isinstance(value, float) else value
@@ -211,26 +207,41 @@ class ListedToken(NamedTuple):
     key: Any = None  # id of the token; None where the server gives none
 
 
+def tempered(
+    logprobs: Sequence[float],  # of the listed tokens, at temperature 1
+    temperature: float,  # 0 to 1
+) -> list[float]:  # what they leave over is the largest share that the others can have
+    "Listed log-probabilities at a lower temperature."
+    if temperature == 1:
+        return list(logprobs)
+    top, last = max(logprobs), min(logprobs)
+    if temperature == 0:
+        ties = list(logprobs).count(top)
+        return [-math.log(ties) if each == top else -math.inf for each in logprobs]
+    rest = max(0.0, 1 - math.fsum(map(math.exp, logprobs)))
+    unlisted = rest * math.exp(last * (1 / temperature - 1) - top / temperature)
+    total = math.log(
+        unlisted + math.fsum(math.exp((each - top) / temperature) for each in logprobs)
+    )
+    return [(each - top) / temperature - total for each in logprobs]
+
+
 def next_tokens_of(
     listed: Sequence[ListedToken],  # as the server lists them
-    whole: bool = False,  # whether the list holds the whole vocabulary
-    tempered: Callable[[NextTokens], NextTokens] | None = None,  # puts a list at a temperature
+    temperature: float = 1.0,  # 0 to 1
 ) -> NextTokens:  # raises NoDistribution
     "A server's list, ready for an answer tree."
-    check_listed([(each.key, each.text, each.logprob) for each in listed], whole)
-    shown = [each.logprob for each in listed if each.logprob > -math.inf]
-    last = -math.inf if whole else min(shown, default=0.0)
-    every = NextTokens(
-        [Token(each.ends, each.text, each.logprob) for each in listed], unlisted=last
-    )
-    every = tempered(every) if tempered else every
+    check_listed([(each.key, each.text, each.logprob) for each in listed])
     mass: dict[tuple[bool, str], float] = {}
-    for ends, text, logprob in every.tokens:
-        mass[ends, text] = mass.get((ends, text), 0.0) + math.exp(logprob)
+    logprobs = tempered([each.logprob for each in listed], temperature)
+    for each, logprob in zip(listed, logprobs):
+        place = (each.ends, each.text)
+        mass[place] = mass.get(place, 0.0) + math.exp(logprob)
     logs = {place: math.log(p) if p else -math.inf for place, p in mass.items()}
     end = logs.pop((True, ""), -math.inf)
     tokens = [Token(text, text, logprob) for (_, text), logprob in logs.items()]
-    return NextTokens(tokens, end, every.unlisted)
+    last = min((each for each in logprobs if each > -math.inf), default=0.0)
+    return NextTokens(tokens, end, last)
 
 
 def shown_mass(
@@ -307,7 +318,6 @@ class ProbabilityAccess(NamedTuple):
 
     listed: int = 0  # tokens to ask for; 0: they cannot be seen
     reason: str = ""  # why not
-    whole: bool = False  # whether the list can hold the whole vocabulary
     route: str | None = None  # how an answer is begun; None: it is not continued
     difference: float = 0.0  # total variation distance between the lists that should be equal
     counts: bool = True  # whether prompt tokens tell that a beginning was cut otherwise
@@ -360,8 +370,8 @@ class NextTokenReader:
     not_continued: int = 0  # beginnings that could not be followed
     recut: int = 0  # beginnings that the server cut into other tokens
 
-    def list_after(self, begun: str) -> tuple[Generation, bool]:
-        "What follows a beginning, and whether its list is a whole vocabulary."
+    def list_after(self, begun: str) -> Generation:
+        "What follows a beginning."
         raise NotImplementedError
 
     def lost_answer(self, measured: Measured) -> Answer | None:
@@ -388,7 +398,7 @@ class NextTokenReader:
         if path and self.who.probability_access.route is None:
             self.not_continued += 1
             return LOST
-        drawn, whole = self.list_after("".join(path))
+        drawn = self.list_after("".join(path))
         self.tokens_in += drawn.prompt_tokens or 0
         if not path:
             self.prompt_tokens = drawn.prompt_tokens
@@ -397,7 +407,7 @@ class NextTokenReader:
             return LOST
         if not drawn.lists:
             return LOST
-        return next_tokens_of(drawn.lists[0], whole, self.who.tempered)
+        return next_tokens_of(drawn.lists[0], self.who.temperature)
 
     def answer(self) -> Answer:
         "Measure the options of the item."
@@ -420,9 +430,7 @@ class Connection:
 
     def __init__(self, who: "ServerParticipant"):
         self.who, self.lock, self.learned = who, threading.RLock(), {}
-        private = who.private_settings()
-        check_whole(f"{who.backend}/{who.model}", private)
-        keep_out(*secrets_of(private))
+        keep_out(*secret_words(who.address))
         self.client = who.make_client()
 
     def once(self, name: str, ask: Callable[[], Any]) -> Any:
@@ -504,11 +512,11 @@ class ServerParticipant(ServerSettings):
 
     def ruled_out(self) -> str:
         "Which setting rules out that probabilities are those of the answers; empty: none."
+        if self.think is not False:
+            return "it thinks before it answers"
+        if self.temperature > 1:
+            return "a list of some tokens does not tell probabilities at temperatures above 1"
         return ""
-
-    def tempered(self, shown: NextTokens) -> NextTokens:
-        "A list at the participant's temperature."
-        return shown
 
     def check_fit(self) -> None:
         "Refuse settings that do not fit the model."
@@ -528,10 +536,6 @@ class ServerParticipant(ServerSettings):
             "think": self.think,
             "tolerance": self.tolerance,
         }
-
-    def private_settings(self) -> dict[str, Any]:
-        "Settings that may hold secrets."
-        return {"base_url": self.address}
 
     @property
     def connection(self) -> Connection:
