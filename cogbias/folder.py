@@ -64,7 +64,6 @@ from cogbias.tables import (
 from cogbias.trials import (
     Offers,
     answer_fault,
-    checked_rows,
     fingerprint,
     rows_of,
     slug,
@@ -524,7 +523,7 @@ def _rows_of_items(table: pd.DataFrame) -> tuple[list[list[Any]], tuple[str, str
     "Items as rows of the database, and the row of their list."
     factors = {name: str(table[name].dtype) for name in table.columns if name not in ITEMS.names}
     contents, listed = [], []
-    for row in checked_rows(table):
+    for row in rows_of(table):
         listed.append([*(row[name] for name in LISTED[:-1]), {name: row[name] for name in factors}])
         row |= {"options": _json(row["options"]), "content": _json(full_content(row))}
         contents.append([row["item_id"], *(row[name] for name in IDENTITY)])
@@ -609,7 +608,7 @@ def _read_items(folder: Folder, list_id: str) -> KeptItems:
             del content["range"]  # columns of the list say it
     factors = pd.DataFrame(table.pop("factors").tolist(), columns=[*dtypes])
     known = {name: dtype for name, dtype in dtypes.items() if dtype in _DTYPES}
-    return _kept(ITEMS.check(table[ITEMS.names].join(factors.astype(known))))
+    return _kept(table[ITEMS.names].join(factors.astype(known)))
 
 # %% ../nbs/15_folder.ipynb #f8333386
 def begin_run(
@@ -1000,7 +999,6 @@ def _trials_of(folder: Folder, asked: StoredRequest, step: str | None) -> tuple[
     said = {name: [item[name] for item in mine] for name in (*FROM_ITEM, *FROM_LIST)}
     said |= {name: getattr(who, name) for name in FROM_PARTICIPANT[1:]}
     table = table.assign(**said, participant=who.name, method=_step(asked, step)[2])[TRIALS.names]
-    TRIALS.check_cells(table)
     return typed_trials(table), len(rows) - len(right)
 
 

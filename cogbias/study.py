@@ -81,7 +81,7 @@ from cogbias.tables import (
     shortened,
     shipped,
 )
-from .trials import Asking, checked_rows, how_asked
+from .trials import Asking, how_asked, rows_of
 
 # %% ../nbs/19_study.ipynb #e917dbeb
 def temperatures(study: Study) -> tuple[float | None, ...]:
@@ -575,7 +575,7 @@ def cell_request(
     "The request that a study makes; nothing is written."
     how = how_asked(who, items, study.method, study.repeats, study.seed)
     if hasattr(who, "check_items"):
-        who.check_items(checked_rows(how.items))
+        who.check_items(rows_of(how.items))
     name = items["paradigm"].iat[0]
     files = files_of(name, items, study.settings.get(name, {}))
     until = study.valid_answers if study.valid_answers and how.method not in EXACT else None

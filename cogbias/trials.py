@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['SLUG_BYTES', 'TRIED', 'NOT_EXTRACTED', 'EXTRACTED_BY', 'slug', 'trial_seed', 'fingerprint', 'trial_ids',
-           'typed_trials', 'rows_of', 'checked_rows', 'Offers', 'answer_fault', 'Asking', 'how_asked',
-           'not_asked_lines']
+           'typed_trials', 'rows_of', 'Offers', 'answer_fault', 'Asking', 'how_asked', 'not_asked_lines']
 
 # %% ../nbs/09_trials.ipynb #58a31e06
 import hashlib
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .choices.numbers import plain_number
 from .participants import Participant, Request, resolve_method
 from cogbias.tables import (
     EXACT,
@@ -26,7 +24,6 @@ from cogbias.tables import (
     TRIALS,
     CogbiasError,
     content_hash,
-    is_empty,
     nearest,
 )
 
@@ -129,13 +126,6 @@ def rows_of(
     names, columns = list(plain.columns), [values.tolist() for _, values in plain.items()]
     return [dict(zip(names, row)) for row in zip(*columns)]  # to_dict would box every cell
 
-
-def checked_rows(
-    table: pd.DataFrame,  # of items, yet to be checked
-) -> list[dict[str, Any]]:  # None for what is empty
-    "Rows of an items table as mappings."
-    return rows_of(ITEMS.check(table))
-
 # %% ../nbs/09_trials.ipynb #2c13a29a
 class Offers:
     "What items offer, laid out once for the checks of many answers."
@@ -151,76 +141,26 @@ class Offers:
         }
 
 
-def _choice_fault(
-    item: Mapping[str, Any], offered: Mapping[str, Mapping[str, Any]], answer: Mapping[str, Any]
-) -> str:
-    "Where choice, role and value do not belong together."
-    choice, role, value = answer["choice"], answer["role"], answer["value"]
-    is_number = item["answer"] == "number"
-    if choice is None:
-        if role is not None or not (value is None or is_number):
-            return "column 'role' or 'value' is filled, but there is no choice"
-        return ""
-    if choice in offered:
-        known = {name: offered[choice].get(name) for name in ("role", "value")}
-        known = {name: None if is_empty(each) else each for name, each in known.items()}
-    elif is_number:
-        known = {"role": None, "value": value}
-        if value is None or choice != plain_number(value):
-            return f"column 'choice' holds {choice!r:.60}, but the number is {value}"
-    else:
-        return (
-            f"column 'choice' holds {choice!r:.60}, which its item does not offer; "
-            f"{nearest(choice, offered)}"
-        )
-    odd = [name for name, said in (("role", role), ("value", value)) if said != known[name]]
-    return f"column {odd[0]!r} is not that of the choice" if odd else ""
-
-
-def _status_fault(item: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
-    "Where an answer and its status contradict each other."
-    there = [name for name in ("choice", "value", "p", "logits") if answer[name] is not None]
-    method = answer["method"]
-    if answer["status"] != "ok" or method == "reasoning":
-        status = f"{answer['status']!r} by {method!r}"
-        return f"column {there[0]!r} is filled, but the status is {status}" if there else ""
-    wanted = ["p"] if method in EXACT else []
-    if method not in ("option_probability", "encoder"):
-        wanted.append("value" if item["answer"] == "number" else "choice")
-    lacking = [name for name in wanted if name not in there]
-    return f"column 'status' holds 'ok', but {lacking[0]!r} is empty" if lacking else ""
-
-
-def _chances_fault(labels: Iterable[str], answer: Mapping[str, Any]) -> str:
-    "What is wrong with a distribution over the options, or with the scores behind it."
-    p, logits, labels = answer["p"], answer["logits"], {*labels}
-    if p is None:
-        return "" if logits is None else "column 'logits' is filled, but 'p' is empty"
-    if {*p} != labels or any(map(is_empty, p.values())):
-        return f"column 'p' names {', '.join(p):.60}, its item {', '.join(sorted(labels)):.60}"
-    if not abs(math.fsum(p.values()) - 1) < 1e-6:
-        return f"column 'p' adds up to {math.fsum(p.values()):.9g} instead of 1"
-    if logits is None:
-        return ""
-    if {*logits} != labels:
-        return f"column 'logits' names {', '.join(logits):.60}, its item {', '.join(p):.60}"
-    scores = {label: math.exp(each - max(logits.values())) for label, each in logits.items()}
-    total = math.fsum(scores.values())
-    odd = [label for label, each in scores.items() if abs(each / total - p[label]) > 1e-6]
-    return f"column 'p' gives {odd[0]!r:.40} another chance than its 'logits'" if odd else ""
-
-
 def answer_fault(
     offers: Offers,
-    answer: Mapping[str, Any],  # item_id, method, status, choice, role, value, p, logits
+    answer: Mapping[str, Any],  # item_id, method, status, choice, role, value, p
 ) -> str:  # empty: there is none
-    "What an answer says that its item does not offer, or that it denies itself."
+    "What an answer says that its item does not offer, or does not say though it should."
     item, offered = offers.item[answer["item_id"]], offers.offered[answer["item_id"]]
-    return (
-        _choice_fault(item, offered, answer)
-        or _chances_fault(offered, answer)
-        or _status_fault(item, answer)
-    )
+    choice, p, method = answer["choice"], answer["p"], answer["method"]
+    if choice in offered:
+        for name in ("role", "value"):
+            if answer[name] != offered[choice].get(name):
+                return f"column {name!r} is not that of the choice"
+    elif choice is not None and item["answer"] != "number":
+        near = nearest(choice, offered)
+        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {near}"
+    if p is not None and (p.keys() != offered.keys() or abs(math.fsum(p.values()) - 1) > 1e-6):
+        return f"column 'p' is no distribution over {', '.join(offered):.60}"
+    if answer["status"] != "ok" or method == "reasoning":
+        return ""
+    wanted = "p" if method in EXACT else "value" if item["answer"] == "number" else "choice"
+    return f"column 'status' holds 'ok', but {wanted!r} is empty" if answer[wanted] is None else ""
 
 # %% ../nbs/09_trials.ipynb #0941d75b
 def _open_numbers(items: pd.DataFrame) -> pd.Series:
