@@ -355,14 +355,6 @@ def test_a_word_that_no_estimate_has_is_named(name: str, column: str, near: str)
     assert f"column {column!r} holds {near[:-1]!r} in row 0; did you mean {near!r}" in said
 
 
-@pytest.mark.parametrize("name", ["show", "headline", "compare"])
-def test_limits_that_were_exchanged_are_named(name: str) -> None:
-    known = EFFECTS[EFFECTS["ci_low"] < EFFECTS["ci_high"]].reset_index(drop=True)
-    wrong = known.assign(ci_low=known["ci_high"], ci_high=known["ci_low"])
-    assert "column 'ci_low' holds" in (said := refused(lambda: getattr(cb, name)(wrong)))
-    assert "which is above 'ci_high'" in said and "in row 0" in said
-
-
 def wordings() -> pd.DataFrame:
     "A table of wordings with prompts of several lines; its rows have names."
     rows = [
