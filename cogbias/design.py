@@ -39,6 +39,7 @@ from cogbias.tables import (
     PACKAGE,
     CogbiasError,
     as_given,
+    identified,
     load_outside_items,
     nearest,
     shipped,
@@ -298,7 +299,7 @@ def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
 
     def checked(settings: Mapping[str, Any]) -> pd.DataFrame:
         check_settings(paradigm.name, make, settings, "{name!r} is not an argument of its items()")
-        table = make(**settings) if is_ours else ITEMS.check(make(**settings))
+        table = make(**settings) if is_ours else identified(make(**settings))
         for fault in _absent(paradigm, table) if settings.keys() <= {"seed"} else ():
             raise CogbiasError(f"{paradigm.name}: {fault}")
         return check_items(paradigm, table)

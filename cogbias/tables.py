@@ -7,10 +7,10 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'IDENTITY', 'FINITE', 'ANSWERS
            'EXACT', 'FROM_0', 'COUNT', 'PROBABILITY', 'TRIALS', 'READ_BY_OTHERS', 'READINGS', 'ACCURACY_GAIN',
            'EFFECTS', 'FILLING_STATUSES', 'FILLING_VERDICTS', 'FILLINGS', 'RANGE', 'TABLES', 'LARGEST_TEXT',
            'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'first_line',
-           'as_given', 'matching', 'content_hash', 'is_empty', 'plain_value', 'kind_of', 'Column', 'is_unicode',
-           'check_columns', 'Schema', 'Option', 'option', 'answer_range', 'outside_range', 'full_content', 'item_ids',
-           'identified', 'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash',
-           'file_text', 'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'with_plain_types',
+           'as_given', 'matching', 'content_hash', 'is_empty', 'plain_value', 'kind_of', 'Column', 'check_columns',
+           'Schema', 'Option', 'option', 'answer_range', 'outside_range', 'full_content', 'item_ids', 'identified',
+           'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text',
+           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'with_plain_types',
            'load_table', 'check_outside_items', 'load_outside_items', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
@@ -263,16 +263,6 @@ class Column:
 def _is_whole(value: Any) -> bool:
     "Whether this is a whole number that is kept as another."
     return isinstance(value, float) and value.is_integer()
-
-
-def is_unicode(
-    text: str,  # from outside; the name of a file, say, may hold any bytes
-) -> bool:
-    "Whether a text can be written as UTF-8; half of a surrogate pair cannot."
-    try:
-        return text.isascii() or bool(text.encode())
-    except UnicodeEncodeError:
-        return False
 
 # %% ../nbs/00_tables.ipynb #95d835d3
 def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
@@ -1135,7 +1125,7 @@ def with_plain_types(
         kind, is_plain = kinds.get(name), isinstance(column.dtype, np.dtype)
         if kind == "text" and not from_csv and column.dtype == "str":
             continue
-        if is_plain and kind != "text" and column.dtype.kind in "biuf":
+        if is_plain and kind != "text" and (kind is None or column.dtype.kind in "biuf"):
             continue
         values = [None if is_empty(value) else value for value in column.tolist()]
         if name in packed:
