@@ -975,27 +975,13 @@ def export_command(
     ],
 ) -> None:
     "Export answers of a folder or items of a paradigm."
-    import pandas as pd
-
-    from cogbias.cells import effects_of
     from cogbias.design import paradigm
-    from cogbias.exchange import export_table
-    from cogbias.exchange.answers import with_readings
-    from cogbias.folder import Folder, items, requests, trials
-    from cogbias.own_paradigms import know, known_name
-    from cogbias.tables import TABLES
+    from cogbias.exchange import export_folder, export_table
+    from cogbias.own_paradigms import known_name
 
-    if not source.is_dir():
-        tables = {out: paradigm(known_name(str(source))).items()}
+    if source.is_dir():
+        written = export_folder(format, source, out)
     else:
-        with Folder(source) as folder:
-            know(folder)
-            answers = with_readings(trials(folder), source)
-            tables = {out: answers}
-            if f".{format}" in TABLES:
-                asked = [items(folder, each) for each in requests(folder)]
-                whole = {"items": pd.concat(asked).drop_duplicates("item_id"), "trials": answers}
-                whole["effects"] = effects_of(source)
-                tables = {out / f"{name}.{format}": each for name, each in whole.items()}
-    for place, table in tables.items():
-        _print(f"{len(table):,} rows written to {export_table(format, table, place)}")
+        items = paradigm(known_name(str(source))).items()
+        written = {export_table(format, items, out): len(items)}
+    _print(*(f"{rows:,} rows written to {place}" for place, rows in written.items()))

@@ -41,6 +41,7 @@ from cogbias.tables import (
     PACKAGE,
     CogbiasError,
     as_given,
+    identified,
     load_outside_items,
     nearest,
     shipped,
@@ -204,7 +205,7 @@ def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
 
     def checked(settings: Mapping[str, Any]) -> pd.DataFrame:
         check_settings(paradigm.name, make, settings, "{name!r} is not an argument of its items()")
-        table = ITEMS.check(make(**settings))
+        table = make(**settings) if is_ours else identified(make(**settings))
         for what, names, there in _named_by(paradigm, table) if settings.keys() <= {"seed"} else ():
             for each in [name for name in names if name not in there]:
                 said = f"no item has the {what} {each!r}; {nearest(each, there)}"

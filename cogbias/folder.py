@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT', 'KEPT', 'TABLES_IN_SQL', 'VIEWS_IN_SQL',
            'APPLICATION', 'SCHEMA_VERSION', 'SCHEMA', 'DATABASE', 'BUSY_SECONDS', 'KEPT_BY_CONTENT', 'SIMULATED',
-           'LISTS_AT_HAND', 'STUDY_REPORT', 'Folder', 'journal', 'Recorded', 'keep_participant', 'add_facts',
+           'LISTS_AT_HAND', 'STUDY_REPORT', 'Folder', 'Recorded', 'keep_participant', 'add_facts',
            'recorded_participant', 'declarations', 'mark_of_participant', 'latest_record', 'marks_of', 'shown_names_of',
            'shown_names_in', 'with_shown_name', 'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run',
            'runs', 'stored_analysis', 'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of',
            'planned_answers', 'most_answers', 'readable_answers', 'short_groups', 'Missing', 'missing', 'keep_answers',
-           'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes', 'refused_answers',
-           'forget_refused', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash', 'content_of', 'state_of',
-           'make', 'report_file', 'status', 'verify']
+           'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes', 'refused_answers', 'Call',
+           'Taken', 'taken', 'set_aside', 'settle', 'code_hash', 'content_of', 'state_of', 'make', 'report_file',
+           'status', 'verify']
 
 # %% ../nbs/15_folder.ipynb #533e8cb6
 import hashlib
@@ -64,7 +64,6 @@ from cogbias.tables import (
 from cogbias.trials import (
     Offers,
     answer_fault,
-    checked_rows,
     fingerprint,
     rows_of,
     slug,
@@ -337,16 +336,6 @@ def _right_rows(
         )
     return rows
 
-# %% ../nbs/15_folder.ipynb #4c6137aa
-def journal(
-    folder: Folder,
-) -> str:  # a sentence
-    "In which mode the database of a folder is written."
-    mode = folder.rows("pragma journal_mode")[0][0]
-    if mode == "wal":
-        return "write-ahead log: readers and a writer work side by side"
-    return f"journal mode {mode!r}, which this file system grants: readers wait for a writer"
-
 # %% ../nbs/15_folder.ipynb #87469642
 @dataclass(frozen=True)
 class Recorded:
@@ -524,12 +513,10 @@ def _rows_of_items(table: pd.DataFrame) -> tuple[list[list[Any]], tuple[str, str
     "Items as rows of the database, and the row of their list."
     factors = {name: str(table[name].dtype) for name in table.columns if name not in ITEMS.names}
     contents, listed = [], []
-    for row in checked_rows(table):
+    for row in rows_of(table):
         listed.append([*(row[name] for name in LISTED[:-1]), {name: row[name] for name in factors}])
         row |= {"options": _json(row["options"]), "content": _json(full_content(row))}
         contents.append([row["item_id"], *(row[name] for name in IDENTITY)])
-    if not all(map(_is_item, contents)) or table["paradigm"].nunique() != 1:
-        raise CogbiasError("items table: has rows of another paradigm or text than their ids say")
     return contents, (contents[0][1], json.dumps(factors), _json(listed))
 
 
@@ -609,7 +596,7 @@ def _read_items(folder: Folder, list_id: str) -> KeptItems:
             del content["range"]  # columns of the list say it
     factors = pd.DataFrame(table.pop("factors").tolist(), columns=[*dtypes])
     known = {name: dtype for name, dtype in dtypes.items() if dtype in _DTYPES}
-    return _kept(ITEMS.check(table[ITEMS.names].join(factors.astype(known))))
+    return _kept(table[ITEMS.names].join(factors.astype(known)))
 
 # %% ../nbs/15_folder.ipynb #f8333386
 def begin_run(
@@ -1000,7 +987,6 @@ def _trials_of(folder: Folder, asked: StoredRequest, step: str | None) -> tuple[
     said = {name: [item[name] for item in mine] for name in (*FROM_ITEM, *FROM_LIST)}
     said |= {name: getattr(who, name) for name in FROM_PARTICIPANT[1:]}
     table = table.assign(**said, participant=who.name, method=_step(asked, step)[2])[TRIALS.names]
-    TRIALS.check_cells(table)
     return typed_trials(table), len(rows) - len(right)
 
 
@@ -1080,14 +1066,6 @@ def refused_answers(
         right = answerers is not None and _fits(_is_as_kept, row)
         if not right or trial_ids([row[1:3]], answerers, method, seed) != [row[3]]:
             yield rowid
-
-
-def forget_refused(folder: Folder) -> int:  # how many there were
-    "Remove the answers that are refused."
-    odd = [(rowid,) for rowid in refused_answers(folder)]
-    with folder.at_once() as db:
-        db.executemany("delete from answers where rowid = ?", odd)
-    return len(odd)
 
 # %% ../nbs/15_folder.ipynb #7e0f6d9c
 class Call(NamedTuple):

@@ -57,6 +57,7 @@ def _cells(folder: Folder, failed: list[str]) -> pd.DataFrame:
     "How far each cell is."
     table = status(folder)
     table["errors"] = table["error"]
+    table["last_answer"] = table["last_answer"].astype("str")  # None of who answers outside time
     table["answers"] = table[["ok", *_UNREADABLE]].sum(axis=1)
     table["readable"] = (table["ok"] / table["answers"]).where(table["answers"] > 0)
     states, reports, reasons = [], [], []

@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['SLUG_BYTES', 'TRIED', 'NOT_EXTRACTED', 'EXTRACTED_BY', 'slug', 'trial_seed', 'fingerprint', 'trial_ids',
-           'typed_trials', 'rows_of', 'checked_rows', 'Offers', 'answer_fault', 'Asking', 'how_asked',
-           'not_asked_lines']
+           'typed_trials', 'rows_of', 'Offers', 'answer_fault', 'Asking', 'how_asked', 'not_asked_lines']
 
 # %% ../nbs/09_trials.ipynb #58a31e06
 import hashlib
@@ -25,7 +24,6 @@ from cogbias.tables import (
     TRIALS,
     CogbiasError,
     content_hash,
-    is_empty,
     nearest,
 )
 
@@ -128,13 +126,6 @@ def rows_of(
     names, columns = list(plain.columns), [values.tolist() for _, values in plain.items()]
     return [dict(zip(names, row)) for row in zip(*columns)]  # to_dict would box every cell
 
-
-def checked_rows(
-    table: pd.DataFrame,  # of items, yet to be checked
-) -> list[dict[str, Any]]:  # None for what is empty
-    "Rows of an items table as mappings."
-    return rows_of(ITEMS.check(table))
-
 # %% ../nbs/09_trials.ipynb #2c13a29a
 class Offers:
     "What items offer, laid out once for the checks of many answers."
@@ -152,37 +143,24 @@ class Offers:
 
 def answer_fault(
     offers: Offers,
-    answer: Mapping[str, Any],  # item_id, method, status, choice, role, value, p, logits
+    answer: Mapping[str, Any],  # item_id, method, status, choice, role, value, p
 ) -> str:  # empty: there is none
-    "What an answer says that its item does not offer, or that it denies itself."
+    "What an answer says that its item does not offer, or does not say though it should."
     item, offered = offers.item[answer["item_id"]], offers.offered[answer["item_id"]]
-    filled = [name for name in ("choice", "value", "p", "logits") if answer[name] is not None]
-    method, status, choice, p = (answer[name] for name in ("method", "status", "choice", "p"))
-    is_number = item["answer"] == "number"
-    if status != "ok" or method == "reasoning":
-        words = f"is filled, but the status is {status!r} by {method!r}"
-        return f"column {filled[0]!r} {words}" if filled else ""
-    needed = ["p"] if method in EXACT else []
-    if method not in ("option_probability", "encoder"):
-        needed.append("value" if is_number else "choice")
-    for name in needed:
-        if name not in filled:
-            return f"column 'status' holds 'ok', but {name!r} is empty"
+    choice, p, method = answer["choice"], answer["p"], answer["method"]
     if choice in offered:
         for name in ("role", "value"):
-            known = offered[choice].get(name)
-            if answer[name] != (None if is_empty(known) else known):
+            if answer[name] != offered[choice].get(name):
                 return f"column {name!r} is not that of the choice"
-    elif choice is not None and not is_number:
-        known = nearest(choice, offered)
-        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {known}"
-    for name in ("p", "logits"):
-        if answer[name] is not None and {*answer[name]} != {*offered}:
-            named, own = ", ".join(answer[name]), ", ".join(offered)
-            return f"column {name!r} names {named:.60}, its item {own:.60}"
-    if p is not None and not abs(math.fsum(p.values()) - 1) < 1e-6:
-        return f"column 'p' adds up to {math.fsum(p.values()):.9g} instead of 1"
-    return ""
+    elif choice is not None and item["answer"] != "number":
+        near = nearest(choice, offered)
+        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {near}"
+    if p is not None and (p.keys() != offered.keys() or abs(math.fsum(p.values()) - 1) > 1e-6):
+        return f"column 'p' is no distribution over {', '.join(offered):.60}"
+    if answer["status"] != "ok" or method == "reasoning":
+        return ""
+    wanted = "p" if method in EXACT else "value" if item["answer"] == "number" else "choice"
+    return f"column 'status' holds 'ok', but {wanted!r} is empty" if answer[wanted] is None else ""
 
 # %% ../nbs/09_trials.ipynb #0941d75b
 def _open_numbers(items: pd.DataFrame) -> pd.Series:

@@ -1,31 +1,46 @@
 """Make the files of data/published that come from the repository of Pagliaro (2026).
 
-usage: python docs/pagliaro.py cognitive-biases-llm-main.zip
+usage: python docs/pagliaro.py cognitive-biases-llm-main.zip [read_again.csv]
 
-Writes pagliaro.parquet (the outcome of every answer), pagliaro_known.json (ids of prompts and the
-check sum of the outcomes) and pagliaro_refusals.csv (refusals that the published code read as A and
-how many of them still would be without articles). Run it again when the reader of answers changes.
+With a second name it writes one table: every answer word by word, as we read it and as the
+published code read it. Without one it writes pagliaro.parquet (the outcome of every answer),
+pagliaro_known.json (ids of prompts and the check sum of the outcomes) and pagliaro_refusals.csv
+(refusals that the published code read as A and how many of them still would be without articles).
+Run it again when the reader of answers changes.
 The hashes in pagliaro_answers.csv do not depend on the reader; what is read has to have them.
+
+Prompts stand in two Python files of the repository, which are parsed and never run. Options are
+found in the texts of the prompts, as *(A) a sure gain* or *Plan A: ...*.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from cogbias.exchange.answers import Imported
 from cogbias.exchange.pagliaro import (
+    BASELINE,
+    BIASES,
+    CONDITIONS,
     KNOWN,
     OUTCOMES,
+    Question,
+    by_prompt,
     check_sum,
+    items_of,
     known_hashes,
-    published_choice,
-    read_pagliaro,
+    pairs,
 )
+from cogbias.exchange.rows import files_of
+from cogbias.participants import answer_from_text
 
 PLACE = Path(__file__).parents[1] / "data" / "published"
 TYPES = {"repeat": "int16", "value": "float64", "published_value": "float64"}
@@ -33,29 +48,207 @@ ARTICLES = {
     "without_article": re.compile(r"\ba\b"),
     "without_capital": re.compile(r"\ba\b|(?:^|(?<=[.!?] ))A(?= )"),  # A that begins a sentence
 }  # column of counts -> what is taken out of the text
+LEFT_OUT = "overconfidence"
 
 
-def rows_of(found: Imported) -> pd.DataFrame:
-    "One row per answer: its outcome, the published one, and its text."
-    rows = []
-    for cell in found.cells:
-        items = found.items[cell.paradigm].set_index("item_id")
-        for each in cell.given:
-            item, answer = items.loc[each.item_id], each.answer
-            is_choice = item["answer"] == "choice"
-            row = {
-                "model": cell.who.recorded["name in the files"],
-                "arm": item["arm"],
-                "content_set": item["content_set"],
-                "condition": item["condition"],
-                "repeat": each.repeat,
-                "status": answer.status,
-                "choice": answer.choice if is_choice else None,
-                "value": None if is_choice else answer.value,
-                "published_choice": each.reading[0],
-                "published_value": each.reading[1],
+# -- what the published code read ------------------------------------------------------------------
+# It takes the first label that stands alone in the first 50 characters, A before B; else the first
+# that stands alone anywhere. Of numbers it takes the first, and knows million and billion.
+
+EARLY_IN_RESPONSE = 50  # characters
+FACTOR_OF_WORD = {"million": 1e6, "billion": 1e9}
+
+
+def published_choice(
+    response: str,  # as stored
+    labels: Sequence[str],  # that the published code tried, in its order
+) -> str | None:  # a label; None where it found none
+    "The letter that the published code read."
+    text = response.strip().upper()
+    if text in labels:
+        return text
+    for label in labels:
+        found = re.search(rf"\b{label}\b|{label}\)|{label}\.", text)
+        if found and found.start() < EARLY_IN_RESPONSE:
+            return label
+    alone = [
+        (found.start(), label) for label in labels if (found := re.search(rf"\b{label}\b", text))
+    ]
+    return min(alone)[1] if alone else None
+
+
+def published_number(
+    response: str,  # as stored
+) -> float | None:  # None where it found none
+    "The number that the published code read."
+    large = re.search(r"([\d,.]+)\s*(million|billion)", response, re.I)
+    if large and re.fullmatch(r"\d*\.?\d*", plain := large[1].replace(",", "")) and plain != ".":
+        return float(plain) * FACTOR_OF_WORD[large[2].lower()]
+    found = re.search(r"-?\d+\.?\d*", re.sub(r"[, %]", "", response))
+    return float(found[0]) if found else None
+
+
+def published_reading(
+    name: str,  # of the pair of prompts
+    response: str,  # as stored
+) -> tuple[str | None, float | None]:  # choice and value
+    "What the published code read from an answer."
+    bias, pair = pairs()[name]
+    if response == "" or response.startswith("ERROR"):
+        return None, None
+    if pair.target is None:
+        return None, published_number(response)
+    return published_choice(response, "ABC" if bias == "decoy_effect" else "AB"), None
+
+
+# -- the repository --------------------------------------------------------------------------------
+
+SOURCES = ("code/biases.py", "code/debiasing.py")  # prompts, and what the arms add
+ARMS = ("D1_cot", "D3_counter", "D4_role")
+OPTION_IN_BRACKETS = re.compile(
+    r"""
+    \(([ABC])\)\s          # (A)
+    ([^()]+?)              # what it says
+    (?= ,?\ or\ \(         # up to the next option
+      | ,\ \(
+      | [.?](?:\ |$)       # or the end of the sentence
+    )
+""",
+    re.VERBOSE,
+)
+DESCRIBED_OPTION = re.compile(
+    r"""
+    \b[A-Z]\w+\ ([ABC]):\   # Plan A:
+    (.+?)\.                 # a sentence; a number may have a point
+    (?=\ [A-Z])             # up to the next sentence
+""",
+    re.VERBOSE,
+)
+
+
+def plain_values(source: bytes) -> Iterator[tuple[str, Any]]:
+    "What names are given plain values in a Python file."
+    for each in ast.parse(source).body:
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+            try:
+                yield each.targets[0].id, ast.literal_eval(each.value)
+            except ValueError:  # something that would have to be run
+                continue
+
+
+def options_in(prompt: str) -> list[dict[str, str]]:
+    "The options that a prompt offers, in its order."
+    found = OPTION_IN_BRACKETS.findall(prompt) or DESCRIBED_OPTION.findall(prompt)
+    return [{"label": label, "text": text} for label, text in found]
+
+
+def read_questions(files: Mapping[str, bytes]) -> dict[tuple[str, str], Question]:
+    "Pair and arm -> its prompts."
+    sources = [
+        next(data for name, data in files.items() if name.endswith(each)) for each in SOURCES
+    ]
+    strategies = dict(plain_values(sources[1]))
+    found = {}
+    for _, told in plain_values(sources[0]):
+        bias = told.get("name") if isinstance(told, dict) else None
+        for each in told["variants"] if bias in BIASES else ():
+            before = {
+                BASELINE: "",
+                ARMS[0]: "",
+                ARMS[1]: strategies["COUNTER_PROMPTS"].get(bias, "") + "\n\n",
+                ARMS[2]: strategies["ROLE_PROMPT"] + "\n\n",
             }
-            rows.append(row | {"response": answer.response})
+            for arm, first in before.items():
+                last = "\n\nLet's think step by step." if arm == ARMS[0] else ""
+                texts = {condition: first + each[condition] + last for condition in CONDITIONS}
+                offered = {condition: options_in(each[condition]) for condition in CONDITIONS}
+                found[each["id"], arm] = Question(each["id"], arm, texts, offered)
+    return found
+
+
+class Answers(NamedTuple):
+    "The answers of one model, in one arm, to one prompt."
+
+    model: str
+    arm: str
+    name: str  # of the pair of prompts
+    condition: str
+    responses: Sequence[str]
+
+    @property
+    def hash(self) -> str:
+        "What the answers are recognised by."
+        return hashlib.sha256(json.dumps(list(self.responses)).encode()).hexdigest()[:16]
+
+
+def read_answers(files: Mapping[str, bytes]) -> list[Answers]:
+    "The answers of all files, but for questions for an interval."
+    found = []
+    for name, data in files.items():
+        if not (name.endswith(".json") and "raw_responses/" in name):
+            continue
+        told = json.loads(data)
+        for each in told["variants"] if told["bias_name"] != LEFT_OUT else ():
+            lists = [each[f"{condition}_responses"] for condition in CONDITIONS]
+            who = told["model_name"], told["strategy"], each["variant_id"]
+            found += (Answers(*who, *pair) for pair in zip(CONDITIONS, lists))
+    return found
+
+
+HASHES = "pagliaro_answers.csv"  # hashes of the published answers
+
+
+def check(items: Mapping[str, pd.DataFrame], answers: Sequence[Answers]) -> None:
+    "Refuse prompts and answers that are not those that were published."
+    known = known_hashes()["prompts"]
+    for row in pd.concat(items.values()).itertuples():
+        name = f"{row.content_set}, {row.condition}, {row.arm}"
+        if known.get(name) != row.item_id:
+            raise ValueError(f"prompt {name} is not the published one")
+    published = pd.read_csv(PLACE / HASHES, dtype=str)
+    of_prompt = {tuple(row[:4]): row[-1] for row in published.itertuples(index=False)}
+    for each in answers:
+        if of_prompt.get(each[:4]) != each.hash:
+            raise ValueError(f"the answers of {' '.join(each[:4])} are not the published ones")
+
+
+def in_order(each: Answers) -> tuple[str, str]:
+    "By participant, then by paradigm."
+    arm = "" if each.arm == BASELINE else f"+{each.arm}"
+    return f"{each.model}{arm}", BIASES[pairs()[each.name][0]]
+
+
+def rows_of(archive: Path | str) -> pd.DataFrame:
+    "One row per answer: its outcome, the published one, and its text."
+    files = files_of(archive)
+    answers, questions = read_answers(files), read_questions(files)
+    of_arm = {(each.arm, pairs()[each.name][0]) for each in answers}
+    of_arm |= {(BASELINE, bias) for bias in BIASES}
+    items = items_of(
+        each for each in questions.values() if (each.arm, pairs()[each.name][0]) in of_arm
+    )
+    check(items, answers)
+    item_of, rows = by_prompt(items), []
+    for each in sorted(answers, key=lambda each: in_order(each)):
+        item = item_of[each.arm, each.name, each.condition]
+        is_choice = item["answer"] == "choice"
+        for repeat, response in enumerate(each.responses):
+            failed = response.startswith("ERROR")
+            answer = None if failed else answer_from_text(item, response)
+            choice, value = published_reading(each.name, response)
+            row = {
+                "model": each.model,
+                "arm": each.arm,
+                "content_set": each.name,
+                "condition": each.condition,
+                "repeat": repeat,
+                "status": "error" if failed else answer.status,
+                "choice": answer.choice if is_choice and answer else None,
+                "value": answer.value if not is_choice and answer else None,
+                "published_choice": choice,
+                "published_value": value,
+            }
+            rows.append(row | {"response": None if failed else answer.response})
     return pd.DataFrame(rows)
 
 
@@ -70,9 +263,12 @@ def refusals(rows: pd.DataFrame) -> pd.DataFrame:
     return mine.groupby(places, as_index=False)[["read_as_a", *ARTICLES]].sum()
 
 
-def main(archive: str) -> None:
-    "Write the three files."
-    rows = rows_of(read_pagliaro(archive))
+def main(archive: str, table: str = "") -> None:
+    "Write one table of everything, or the three files that ship."
+    rows = rows_of(archive)
+    if table:
+        rows.to_csv(table, index=False)
+        return
     kinds = {name: TYPES.get(name, "category") for name in rows if name != "response"}
     outcomes = rows[list(kinds)].astype(kinds)
     outcomes.to_parquet(PLACE / OUTCOMES)
@@ -82,4 +278,4 @@ def main(archive: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

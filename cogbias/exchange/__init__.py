@@ -236,7 +236,7 @@ def export_folder(
     format: str,  # a key of EXPORTS
     outputs: Path | str,  # an outputs folder
     out: Path | str,  # a folder to write into; inspect: a file
-) -> list[Path]:  # that were written
+) -> dict[Path, int]:  # what was written -> its rows
     "Write items, trials and effects of a folder as tables for other tools."
     with Folder(outputs) as folder:
         know(folder)
@@ -246,10 +246,9 @@ def export_folder(
         }
     tables["items"] = tables["items"].drop_duplicates("item_id", ignore_index=True)
     if format == "inspect":
-        return [export_table(format, tables["items"], out)]
+        return {export_table(format, tables["items"], out): len(tables["items"])}
     tables["effects"] = effects_of(outputs)
-    Path(out).mkdir(parents=True, exist_ok=True)
-    return [
-        export_table(format, table, Path(out) / f"{name}.{format}")
+    return {
+        export_table(format, table, Path(out) / f"{name}.{format}"): len(table)
         for name, table in tables.items()
-    ]
+    }
