@@ -8,7 +8,7 @@ from cogbias.compare import difference_sentence
 from cogbias.design import paradigm
 from cogbias.effects import Analysis
 from cogbias.effects.verdicts import _as_estimate
-from cogbias.reporting.cell import _truth_contrasts, _unadjusted_p, accuracy_notes
+from cogbias.reporting.cell import _truth_contrasts, _unadjusted_p, accuracy_table
 from cogbias.reporting.methods import _decision_sentence, trace_table
 
 EMPTY = {"computed": None, "read from a file": float("nan")}
@@ -54,12 +54,13 @@ def test_a_formula_that_is_not_known_is_a_dash(nothing):
     assert found[["formula", "source"]].iloc[0].tolist() == ["–", "–"]
 
 
-def test_bars_without_a_remark_have_no_line(nothing):
+def test_bars_without_a_remark_say_no_policy(nothing):
     bets = paradigm("bets/coin")
-    truth = _truth_contrasts(bets)[0]
-    bar = {"measure": f"{truth.measure}_type_only", "group": "all", "target": "S"}
-    rows = pd.DataFrame([ROW | bar | {"detail": nothing, "replication": False}])
-    assert accuracy_notes(rows, bets) == ""
+    truth = _truth_contrasts(bets)[0].measure
+    share = ROW | {"measure": truth, "detail": nothing, "status": "ok", "n_items": 5}
+    rows = pd.DataFrame([share, share | {"measure": f"{truth}_type_only"}])
+    found = accuracy_table(rows, bets).iloc[0]
+    assert (found["knows only the type"], found["note"]) == ("0.20 (p = .010)", "")
 
 
 def test_a_difference_without_a_remark_says_its_status(nothing):
