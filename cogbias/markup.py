@@ -119,26 +119,15 @@ def clean_html(
     return visible(_html_cleaner().clean(source))
 
 # %% ../nbs/14_markup.ipynb #ce513a54
-def _spans_inside(text: str, spans: Sequence) -> list[tuple[str, int, int]]:
-    "The spans that lie in the text, one after the other."
-    found, end = [], 0
-    for span in spans:
-        if not isinstance(span, (list, tuple)) or len(span) != 3:
-            continue
-        name, start, stop = span
-        if isinstance(start, int) and isinstance(stop, int) and end <= start < stop <= len(text):
-            found.append((str(name), start, stop))
-            end = stop
-    return found
-
-
 def marked(
     text: str,  # of whatever origin
     spans: Sequence,  # (name, first character, character after the last), in order
 ) -> str:  # escaped HTML
     "A text as HTML, with some of its pieces marked."
     pieces, end = [], 0
-    for name, start, stop in _spans_inside(text, spans):
+    for name, start, stop in spans:
+        if not end <= start < stop <= len(text):
+            continue
         title = html.escape(name.replace("_", " "))
         pieces.append(html.escape(visible(text[end:start])))
         pieces.append(f'<mark title="{title}">{html.escape(visible(text[start:stop]))}</mark>')
@@ -255,9 +244,7 @@ def plain_words(
     text: str,  # of whatever origin
 ) -> str:  # Markdown
     "Text on one line that markdown and HTML leave alone: every punctuation mark escaped."
-    kept = (sign.isprintable() or sign in _JOINERS for sign in str(text))
-    printable = "".join(sign if keep else " " for sign, keep in zip(str(text), kept))
+    printable = (sign if sign.isprintable() or sign in _JOINERS else " " for sign in str(text))
     return "".join(
-        f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign
-        for sign in printable
+        sign if sign.isalnum() or sign in " /:.,()=-" else f"&#{ord(sign)};" for sign in printable
     )

@@ -18,9 +18,8 @@ from typing import Any
 
 import pandas as pd
 
-from .claims import claim, units_counted
+from .claims import claimed
 from .design import Paradigm
-from .effects import headlines
 from .figures.cell import choose_backend, set_theme
 from .figures.study import effect_forest
 from .markup import NO_FORMULAS
@@ -84,22 +83,24 @@ def tables_shown(
     lines: Sequence[str] = (),  # what a reader should know about them
 ) -> Shown:
     "Tables with their titles; long ones are cut, and the number of rows left out is given."
-    more = {title: len(table) - MOST_ROWS for title, table in tables.items()}
-    said = [f"{title}: {count:,} more rows" for title, count in more.items() if count > 0]
+    said, parts, pages = [], [], []
+    for title, table in tables.items():
+        cut = table.head(MOST_ROWS)
+        parts.append(f"{title}\n{_as_text(cut, None)}".strip())
+        pages.append((title, cut))
+        if len(table) > len(cut):
+            said.append(f"{title}: {len(table) - len(cut):,} more rows")
     said += lines
-    cut = {title: table.head(MOST_ROWS) for title, table in tables.items()}
-    parts = [f"{title}\n{_as_text(table, None)}".strip() for title, table in cut.items()]
-    parts.append("\n".join(fill(line, WIDTH) for line in said))
+    below = "".join(f"<li>{html.escape(line)}</li>" for line in said)
 
     def page() -> str:
         titled = [
-            f"<p><strong>{html.escape(title)}</strong></p>{html_table(table)}"
-            for title, table in cut.items()
+            f"<p><strong>{html.escape(title)}</strong></p>{html_table(cut)}" for title, cut in pages
         ]
-        below = "".join(f"<li>{html.escape(line)}</li>" for line in said)
         return f"{''.join(titled)}<ul>{below}</ul>"
 
-    return Shown("\n\n".join(filter(None, parts)), page)
+    notes = ["\n".join(fill(line, WIDTH) for line in said)] if said else []
+    return Shown("\n\n".join([*parts, *notes]), page)
 
 # %% ../nbs/32_showing.ipynb #6f81d6db
 _HIGHLIGHT = '<mark style="background:#ffe08a;color:#222">{}</mark>'
@@ -118,7 +119,9 @@ def _marked_prompts(
 def _pair_page(pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
     "Two prompts side by side."
     texts = _marked_prompts(pair, lambda part: _HIGHLIGHT.format(html.escape(part)), html.escape)
-    names = [titles.get(each["condition"], each["condition"]) for each in pair]
+    names = [
+        ": ".join(filter(None, [each["condition"], titles.get(each["condition"])])) for each in pair
+    ]
     return side_by_side([prompt_card(name, text) for name, text in zip(names, texts)])
 
 
@@ -152,25 +155,20 @@ def paradigm_text(
     return "\n".join([f"{paradigm.name}: {paradigm.title}", "", *lines])
 
 
-def _examples_page(paradigm: Paradigm) -> str:
-    "Two prompts of the headline; why there are none, where they come with an import."
-    try:
-        items = paradigm.items()
-    except CogbiasError as error:
-        return f"<p>{html.escape(str(error))}</p>"
-    titles = {name: f"{name}: {words}" for name, words in paradigm.conditions.items()}
-    counted = f"{len(items):,} prompts in {items['cluster'].nunique()} {paradigm.clusters}"
-    pair = example_pair(items, paradigm.headline)[:2]
-    return f"<p>{html.escape(counted)}, for example:</p>{_pair_page(pair, titles)}"
-
-
 def paradigm_page(
     paradigm: Paradigm,
 ) -> str:  # HTML
-    "A paradigm for a notebook."
+    "A paradigm for a notebook: facts, and two prompts unless they come with an import."
     facts = pd.DataFrame(_facts_of_paradigm(paradigm).items(), columns=["", " "])
-    title = f"<strong>{html.escape(f'{paradigm.name}: {paradigm.title}')}</strong>"
-    page = f"{title}{html_table(facts)}{_examples_page(paradigm)}"
+    title = html.escape(f"{paradigm.name}: {paradigm.title}")
+    try:
+        items = paradigm.items()
+    except CogbiasError as error:
+        said, example = str(error), ""
+    else:
+        said = f"{len(items):,} prompts in {items['cluster'].nunique()} {paradigm.clusters}"
+        example = _pair_page(example_pair(items, paradigm.headline)[:2], paradigm.conditions)
+    page = f"<strong>{title}</strong>{html_table(facts)}<p>{html.escape(said)}</p>{example}"
     return f'<div class="{NO_FORMULAS}">{page}</div>'
 
 # %% ../nbs/32_showing.ipynb #3ce2aeed
@@ -180,26 +178,21 @@ def _items_shown(items: pd.DataFrame) -> Shown:
     counted = groups.agg(
         prompts=("item_id", "size"), pairs=("pair_id", "nunique"), clusters=("cluster", "nunique")
     ).reset_index()
-    levels = {
-        name: [*map(str, items[name].dropna().unique())]
-        for name in items.columns.difference(ITEMS.names, sort=False)
-    }
-    rows = [
-        {"factor": name, "levels": ", ".join(each[:6]) + (", ..." if len(each) > 6 else "")}
-        for name, each in levels.items()
-    ]
-    tables = [counted, *([pd.DataFrame(rows)] if rows else [])]
+    levels = {}
+    for name in items.columns.difference(ITEMS.names, sort=False):
+        found = [*map(str, items[name].dropna().unique())]
+        levels[name] = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
+    tables = [counted, pd.DataFrame(levels.items(), columns=["factor", "levels"])]
     first = items[items["paradigm"] == items["paradigm"].iloc[0]]
-    pairs = first.groupby("pair_id", sort=False)
-    met = pairs["condition"].nunique()
+    met = first.groupby("pair_id")["condition"].transform("nunique")
     if met.max() == 1 and "crossed" in items:  # one condition: two bets on the same things
         pair = of_every_kind(first)[:2]
     else:
-        pair = pairs.get_group(met.index[met.to_numpy().argmax()])
+        pair = first[first["pair_id"] == first["pair_id"].loc[met.idxmax()]]
         pair = pair.drop_duplicates("condition").head(2).to_dict("records")
-    texts = _marked_prompts(pair, "«{}»".format)
-    prompts = [f"[{item['condition']}]\n{text}" for item, text in zip(pair, texts)]
-    text = "\n\n".join([*map(_as_text, tables), *prompts])
+    texts = zip(pair, _marked_prompts(pair, "«{}»".format))
+    prompts = [f"[{item['condition']}]\n{text}" for item, text in texts]
+    text = "\n\n".join([*(_as_text(each) for each in tables if len(each)), *prompts])
     return Shown(text, lambda: "".join(map(html_table, tables)) + _pair_page(pair, {}))
 
 
@@ -214,12 +207,11 @@ def _forest_as_html(heads: pd.DataFrame, unit: str) -> str:
     "A forest plot of headlines of one unit, as an image."
     import matplotlib.pyplot as plt
 
-    words = [f"{row['participant']}: {claim(row).word}" for row in heads.to_dict("records")]
-    written = io.BytesIO()
+    said, written = heads["participant"] + ": " + heads["word"], io.BytesIO()
     choose_backend()
     with plt.rc_context():  # the theme is ours, the notebook is not
         set_theme()
-        ax = effect_forest(heads.assign(said=words), y="said", group="paradigm", label=unit)
+        ax = effect_forest(heads.assign(said=said), y="said", group="paradigm", label=unit)
         figure = ax.get_figure(root=True)
         figure.savefig(written, format="png", dpi=100)
         plt.close(figure)
@@ -228,22 +220,29 @@ def _forest_as_html(heads: pd.DataFrame, unit: str) -> str:
     return f'<img alt="{alt}" src="data:image/png;base64,{data}">'
 
 
+_COLUMNS_OF_EFFECTS = {
+    "participant": "participant",
+    "paradigm": "paradigm",
+    "measure": "measure",
+    "text": "effect",
+    "unit": "unit",
+    "n_clusters": "units",
+    "here": "these prompts",
+    "word": "prompts like these",
+    "reason": "why",
+}
+
+
 def _effects_shown(effects: pd.DataFrame) -> Shown:
     "The headlines: a forest plot and a table."
     marked = [f"{who} (simulated)" if is_simulated(who) else who for who in effects["participant"]]
-    every = headlines(effects.assign(participant=marked))
-    heads, rows = every.head(MOST_ROWS), []
-    for row in every.to_dict("records"):
-        said = claim(row)
-        row |= {"effect": said.text, "clusters": units_counted(row), "these prompts": said.here}
-        rows.append(row | {"prompts like these": said.word, "why": said.reason})
-    columns = ["participant", "paradigm", "measure", "effect", "unit", "clusters", "these prompts"]
-    table = pd.DataFrame(rows, columns=[*columns, "prompts like these", "why"])
-    shown = tables_shown({"": table})
+    heads = claimed(effects.assign(participant=marked))
+    table = heads[[*_COLUMNS_OF_EFFECTS]].rename(columns=_COLUMNS_OF_EFFECTS)
 
     def page() -> str:
-        forests = [_forest_as_html(rows, unit) for unit, rows in heads.groupby("unit", sort=False)]
-        return "".join(forests) + shown.page()
+        drawn = heads.head(MOST_ROWS).groupby("unit", sort=False)
+        forests = [_forest_as_html(rows, unit) for unit, rows in drawn]
+        return "".join(forests) + tables_shown({"": table}).page()
 
     return Shown(_as_text(table.head(MOST_ROWS).drop(columns="why")), page)
 

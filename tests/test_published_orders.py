@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from cogbias.reporting.bets import TEMPLATES, VALUE, rebuilt
+from cogbias.reporting.bets import TEMPLATES, VALUE, Bets, rebuilt
 from test_accuracies import estimated, items_of, told, whole
 
 
@@ -17,6 +17,6 @@ def test_our_number_beside_the_papers_is_of_its_order() -> None:
     name = "encoder/bert@default"
     found = estimated(VALUE, items, told(items, first)).assign(participant=name)
     assert whole(found).loc["right_share", "estimate"] == pytest.approx(0.5)
-    (row,) = rebuilt(pd.DataFrame(found), "table 5", {}).to_dict("records")
+    (row,) = rebuilt(Bets(pd.DataFrame(found)), "table 5").to_dict("records")
     for words in TEMPLATES.values():
         assert row[words].startswith("100% (")

@@ -42,7 +42,7 @@ def test_the_refusals_of_the_page_are_counted(folder):
     _, other = read_in(folder)
     counted = kinds_of_difference(other)
     assert counted["difference"].tolist() == ["they read an answer in a refusal"]
-    assert counted["ours / theirs"].tolist() == [f"refusal / A ({len(other)})"]
+    assert counted["commonest: ours / theirs"].tolist() == [f"refusal / A ({len(other)})"]
     assert (other["prompt"] == "bandwagon_v3, control").sum() == 94
 
 

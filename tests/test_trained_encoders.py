@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import shutil
 import signal
@@ -25,8 +24,7 @@ from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import main
 from cogbias.entry import STOPPED
 from cogbias.folder import Folder, latest_record, marks_of
-from cogbias.reporting.bets import instruments, outcome_notes
-from cogbias.running import Outcome, run_study
+from cogbias.running import run_study
 from cogbias.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
 from cogbias.tables import CogbiasError
@@ -151,10 +149,10 @@ def test_the_report_rebuilds_every_table_and_figure_of_the_paper() -> None:
     template = nbformat.reads(shipped("nbs", "reports", "study.ipynb").read_text(), 4)
     source = "\n".join(cell.source for cell in template.cells)
     numbers = (5, 6, 14, 20)
-    assert set(REBUILT) == {*(f"table {n}" for n in numbers), *(f"figure {n}" for n in (1, 2, 3))}
+    assert set(REBUILT) == {*(f"table {n}" for n in numbers), "figure 1", "figure 3"}
     for which in REBUILT:
         assert f'"{which}"' in source
-    assert "transfer_sentence" in source  # the drop, beside the paper's
+    assert "transfer_means" in source  # the drop, beside the paper's
 
 
 @pytest.mark.parametrize(
@@ -382,21 +380,6 @@ def told(rows: pd.DataFrame) -> str:
     return rows.drop(columns="own").to_string(index=False)
 
 
-def assert_named(cells: pd.DataFrame, done: Outcome) -> None:
-    "The report says by name where an interval does not leave out the best constant policy."
-    asked = [(each["participant"], each["paradigm"], each["method"]) for each in done.cells]
-    notes = outcome_notes(done.effects, {}, instruments(asked)).splitlines()
-    for cell in cells.to_dict("records"):
-        (line,) = [each for each in notes if f"{cell['encoder']}@{cell['task']} " in plain(each)]
-        said = [each for each in line.split(";") if cell["asked"] in each]
-        assert any("not told apart from the best constant policy" in each for each in said)
-
-
-def plain(line: str) -> str:
-    "A line of a report without escapes."
-    return html.unescape(line).replace("**", " ")
-
-
 @pytest.mark.slow
 def test_the_matrix_of_small_encoders(tmp_path: Path) -> None:
     """Told what things are worth, encoders learn the questions; not told, they cannot.
@@ -422,7 +405,6 @@ def test_the_matrix_of_small_encoders(tmp_path: Path) -> None:
     unsure = single[~(single["low"] > 0)]
     none_told_apart = unsure.groupby("encoder").filter(lambda rows: len(rows) == 3)
     assert none_told_apart.empty, f"in no way told apart from the policy:\n{told(unsure)}"
-    assert_named(unsure, done)
     assert single["accuracy"].max() >= 0.9, f"none reaches 90%:\n{told(single)}"
     third = shown[shown["task"].str.contains("+", regex=False) & ~shown["own"]]
     assert set(third["asked"]) == {"value", "coin", "dice", "card"}  # as it comes out

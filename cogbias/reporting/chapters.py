@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .. import figures
-from ..design import ALTERED, Paradigm, human_reference
+from ..design import Paradigm, human_reference
 from ..effects import Analysis, prompt_scores
 from ..effects.published import published_columns
 from ..markup import NO_FORMULAS, plain_words
 from . import cell as words
 from . import methods, readings
 from ..stats.clusters import cluster_differences
+from ..words import REPORTS, ReportWords
 
 # %% ../../nbs/reporting/06_chapters.ipynb #c1d7834c
 class Shown(NamedTuple):
@@ -27,8 +28,6 @@ class Shown(NamedTuple):
 
     context: Callable[["CellReport"], Any]  # a figure: this participant beside others
     below_effect: tuple[Callable[["CellReport"], Any], ...]  # what stands below the estimates
-    by_level: Callable[["CellReport", pd.DataFrame], Any]  # a figure of the levels of factors
-    words: Mapping[str, str]  # chapter -> what stands below its heading
 
 
 _WAITING: list[str] = []  # headings below which nothing is shown yet
@@ -47,37 +46,33 @@ def heading(
     _WAITING[:] = [each for each in _WAITING if _level(each) < _level(text)] + [text]
 
 
-def _show_headings() -> None:
-    "What comes next stands below these."
+def _display(*things: Any) -> None:
+    "Show things below the headings that wait for something."
     from IPython.display import Markdown, display
 
     while _WAITING:
         display(Markdown(_WAITING.pop(0)))
+    for thing in things:
+        display(thing)
 
 
-def show(*texts: str) -> None:
-    "Show paragraphs of Markdown."
-    from IPython.display import display
-
-    for text in filter(None, texts):
-        _show_headings()
-        display(words.prose(text))
+def show(text: str) -> None:
+    "Show paragraphs of Markdown, if there are any."
+    if text:
+        _display(words.prose(text))
 
 
 def show_table(table: pd.DataFrame) -> None:
     "Show a table, if it has rows."
-    from IPython.display import display
-
     if len(table):
-        _show_headings()
-        display(words.shown(table))
+        _display(words.shown(table))
 
 
 def show_figure(axes: Any) -> None:
     "Show what was just drawn, before what comes next; a notebook shows figures last by itself."
     from matplotlib import pyplot
 
-    _show_headings()
+    _display()
     pyplot.show()
 
 # %% ../../nbs/reporting/06_chapters.ipynb #b807e89b
@@ -105,11 +100,11 @@ def _had_for_nothing(report: "CellReport") -> None:
     "Every share of right answers beside what is scored without reading the question."
     heading("### What is had for nothing")
     show(
-        "Every share of right answers under its ground truth, and beside it what is scored without "
-        "reading the question, with the test of the share against it (unadjusted)."
+        "Every share of right answers under its ground truth with its 95% interval, and beside it "
+        "what is scored without reading the question: the test of the share against it "
+        "(unadjusted), and which policy that is."
     )
     show_table(words.accuracy_table(report.effects, report.paradigm))
-    show(words.accuracy_notes(report.effects, report.paradigm))
 
 
 def _choice_curve(report: "CellReport") -> None:
@@ -124,11 +119,11 @@ def _choice_curve(report: "CellReport") -> None:
         "logits per unit of the log ratio."
     )
     slope = report.rows_of(sloped.measure).query("group == 'all'")["estimate"]
-    show_figure(figures.choice_curve(points, slope.iloc[0] if len(slope) else None))
+    show_figure(figures.choice_curve(points, slope.iloc[0]))
 
 
 def _what_was_answered(report: "CellReport") -> None:
-    "The numbers or places that were answered, by condition."
+    "The numbers or positions that were answered, by condition."
     items, headline = report.items, report.paradigm.headline
     counted, answer = words.counted_ratings(items, headline)
     which = "The published wording" if "is_original" in items else "All prompts"
@@ -145,99 +140,22 @@ def _every_cluster(report: "CellReport") -> None:
     sides = {"control": headline.control, "treatment": headline.treatment}
     scores = prompt_scores(report.trials, counted, headline)
     lines = cluster_differences(scores, weight="weight", **sides)
-    if not len(lines):
-        return
-    heading("### Every cluster")
-    show(
-        "One line per cluster. Many parallel lines mean an effect that holds everywhere; a few "
-        "steep ones mean that it hangs on a few."
-    )
-    show_figure(
-        figures.cluster_lines(lines, sides, ylabel=words.score_label(report.paradigm, answer))
-    )
-
-# %% ../../nbs/reporting/06_chapters.ipynb #1dd9b6e5
-def _differences_by_level(report: "CellReport", levels: pd.DataFrame) -> None:
-    "The headline within each level, beside the headline itself."
-    drawn = levels[levels["estimate"].notna()]
-    if len(drawn):
-        title = report.paradigm.headline.title.lower()
-        show_figure(figures.breakdown(drawn, report.headline["estimate"], title))
-    else:
-        show("At no level is there a number to draw.")
-
-
-def _shares_by_level(report: "CellReport", levels: pd.DataFrame) -> None:
-    "The share of right answers within each level."
-    rows = words.level_rows(report.effects, report.paradigm)
-    show_figure(figures.breakdown(rows, xlabel="share of right answers"))
+    if len(lines):
+        heading("### Every cluster")
+        show(
+            "One line per cluster. Many parallel lines mean an effect that holds everywhere; a few "
+            "steep lines mean that a few clusters drive it."
+        )
+        label = words.score_label(report.paradigm, answer)
+        show_figure(figures.cluster_lines(lines, sides, ylabel=label))
 
 # %% ../../nbs/reporting/06_chapters.ipynb #a1608328
-_OF_A_BIAS = {
-    "context": (
-        "*Black: this participant, 95% interval. Green, where comparable results are known: "
-        "people, as published. Grey: responders without any bias, on the same prompts.*"
-    ),
-    "effect": (
-        "*Default* is the estimate to look at first: conditional on a readable answer, with "
-        "clusters of prompts as the unit. *Published* is the formula of the paper, quirks "
-        "included."
-    ),
-    "levels": (
-        "The headline within each level of a factor. The dotted line is the headline itself. "
-        "Intervals are not adjusted for looking at many levels."
-    ),
-    "position": (
-        "A participant that always takes the same place scores zero in every balanced design. "
-        "*Order consistency* is the share of order pairs in which the same content was chosen, "
-        "*position locked* the share in which the same place was; a coin has one half of each "
-        "with two options. Their 95% intervals count clusters as units."
-    ),
-    "comparison": (
-        "What responders score who have no bias at all, on the very same prompts, by the "
-        "default and by the published formulas."
-    ),
-}
-_OF_AN_ACCURACY = {
-    "context": (
-        "*Black: this participant, 95% interval. Grey: simulated responders, on the same "
-        "prompts. The marks say what is had without reading the question: by guessing, by the "
-        "best constant policy, and by who knows only the type of a bet.*"
-    ),
-    "effect": (
-        "*Default* is the estimate to look at first: conditional on a readable answer, options "
-        "that tie share the credit. *Published* is the formula of the paper, quirks included. "
-        "Estimates on fresh things count both things of a question as units; those on exactly "
-        "the published questions say nothing of others."
-    ),
-    "levels": (
-        "The share of right answers within each level of a factor. A constant policy is right "
-        "in all of some levels and in none of others, so that a level alone says little. "
-        "Intervals are not adjusted for looking at many levels."
-    ),
-    "position": (
-        "A participant that always takes the same place follows a constant policy, which is "
-        "right as often as the right option stands there. *Order consistency* is the share of "
-        "order pairs in which the same content was chosen, *position locked* the share in which "
-        "the same place was. Their 95% intervals count clusters as units."
-    ),
-    "comparison": (
-        "What simulated responders score on the very same prompts, by the default and by the "
-        "published formulas."
-    ),
-}
-
+_ANSWERED = (_what_was_answered, _every_cluster)
 OUTCOMES = {
-    "choice": Shown(_beside_people, (_every_cluster,), _differences_by_level, _OF_A_BIAS),
-    "rating": Shown(
-        _beside_people, (_what_was_answered, _every_cluster), _differences_by_level, _OF_A_BIAS
-    ),
-    "number": Shown(
-        _beside_people, (_what_was_answered, _every_cluster), _differences_by_level, _OF_A_BIAS
-    ),
-    "accuracy": Shown(
-        _beside_policies, (_had_for_nothing, _choice_curve), _shares_by_level, _OF_AN_ACCURACY
-    ),
+    "choice": Shown(_beside_people, (_every_cluster,)),
+    "rating": Shown(_beside_people, _ANSWERED),
+    "number": Shown(_beside_people, _ANSWERED),
+    "accuracy": Shown(_beside_policies, (_had_for_nothing, _choice_curve)),
 }
 
 
@@ -283,13 +201,12 @@ class CellReport:
         return self.effects.iloc[0]
 
     @property
-    def behind_headline(self) -> pd.DataFrame:
-        "The answers that the headline rests on."
-        return words.headline_trials(self.trials, self.items, self.paradigm)
-
-    @property
     def _shown(self) -> Shown:
         return OUTCOMES[outcome_of(self.paradigm)]
+
+    @property
+    def _words(self) -> ReportWords:
+        return REPORTS[self.paradigm.headline.sense]
 
     def rows_of(self, measure: str) -> pd.DataFrame:
         "The effects of one measure."
@@ -299,30 +216,23 @@ class CellReport:
         "The title, what was found, and what that means."
         title = f"{plain_words(self.paradigm.title)}: {plain_words(self.name)}"
         heading(f'# <span class="{NO_FORMULAS}">{title}</span>')
-        show(
-            words.opening(
-                self.headline, self.paradigm, self.name, self.items, self.effects, self.simulated
-            )
-        )
+        show(words.opening(self.effects, self.paradigm, self.name, self.simulated))
 
     def context(self) -> None:
         "The headline beside others, drawn."
         self._shown.context(self)
-        show(self._shown.words["context"])
+        show(self._words.context)
 
     def prompts(self) -> None:
         "Example prompts of both conditions, with what was answered."
         from IPython.display import HTML, display
 
         display(HTML(words.example_prompts(self.items, self.trials, self.paradigm)))
-        about = words.level_title_table(self.items, self.paradigm)
-        if len(about):
-            show(f"The {plain_words(self.paradigm.clusters)}, by the names that results have:")
-            show_table(about)
+        show_table(words.level_title_table(self.items, self.paradigm))
 
     def effect(self) -> None:
         "Every estimate, and what stands behind the headline."
-        show(self._shown.words["effect"])
+        show(self._words.effect)
         show_table(words.summary_table(self.effects, self.paradigm))
         show(words.notes(self.paradigm, self.effects))
         for part in self._shown.below_effect:
@@ -330,68 +240,59 @@ class CellReport:
 
     def levels(self) -> None:
         "The headline within each level of a factor."
+        rows = words.level_rows(self.effects, self.paradigm)
+        rows = rows[rows["estimate"].notna()]
+        if rows.empty:
+            return
+        show(self._words.levels)
         headline = self.paradigm.headline
-        rows = self.rows_of(headline.measure)
-        rows = words.titled_levels(
-            rows[rows["group"].str.contains("=", regex=False)], self.paradigm
-        )
-        show(self._shown.words["levels"])
-        if headline.these_prompts:  # what one pair of prompts can tell is about these two
-            rows = rows[rows["target"] == "F"]
+        if headline.these_prompts:
             show("Each interval is that of the answers to exactly these prompts.")
-        self._shown.by_level(self, rows)
+        if headline.sense == "accuracy":
+            show_figure(figures.breakdown(rows, xlabel="share of right answers"))
+        else:
+            title = headline.title.lower()
+            show_figure(figures.breakdown(rows, self.headline["estimate"], title))
 
     def position(self) -> None:
-        "Whether the place of an option decides."
-        show(self._shown.words["position"])
+        "Whether the position of an option decides."
+        show(self._words.position)
         places = self.effects[self.effects["measure"].str.startswith("choose_position_")]
         if len(places):
             show_figure(figures.position_bars(places))
             show_table(words.position_table(self.effects))
         else:
-            show(words.without_places(self.items))
+            show("No options were shown in several orders, so nothing can be said about positions.")
 
     def unreadable(self) -> None:
         "Answers by status, and those that could not be read."
-        mine = self.behind_headline
-        show(words.counted(mine, self.trials, self.headline))
+        mine = words.headline_trials(self.trials, self.items, self.paradigm)
         show_figure(figures.status_bars(mine))
         show_table(words.validity_table(self.effects, self.paradigm))
         bad = words.unreadable_answers(mine)
-        show(
-            "The commonest unreadable answers:" if len(bad) else "Every one of them could be read."
-        )
-        show_table(bad)
+        if len(bad):
+            show("The commonest unreadable answers:")
+            show_table(bad)
 
     def readings(self) -> None:
         "What others read from the same answers, where they did."
         if self.theirs is None:
             return
-        altered = self.participant.endswith(ALTERED)
         other = readings.read_otherwise(self.trials, self.theirs)
-        told = readings.about_readings(other, len(self.trials), self.items, self.paradigm, altered)
-        show(told)
-        if len(other):
-            show_table(readings.kinds_of_difference(other))
-        show_table(readings.quoted_answers(other, paradigm=self.paradigm))
-        index = published_columns(self.effects)
-        if len(index):
-            heading("### The row of the published table")
-            show(
-                "Computed again from the published readings by the published formula; a number "
-                "without a sign is no estimate of a bias."
-            )
-            show_table(index)
+        show(readings.about_readings(other, len(self.trials), self.items, self.paradigm))
+        show_table(readings.kinds_of_difference(other))
+        show_table(readings.quoted_answers(other))
+        heading("### The row of the published table")
+        show_table(published_columns(self.effects))
 
     def comparison(self) -> None:
         "Responders without a bias, and people, as tables."
         titles = {each.measure: each.title for each in self.paradigm.contrasts}
         known = human_reference(self.paradigm.name)
         named = {"label": "responder", "estimate": self.paradigm.headline.title, **titles}
-        show(self._shown.words["comparison"])
+        show(self._words.comparison)
         show_table(self.trivial.rename(columns=named))
         if len(known):
-            show("What people do:")
             show_table(words.human_table(known))
         show(words.comparison_note(known, self.paradigm.headline.unit))
 
@@ -410,29 +311,13 @@ class CellReport:
     def caveats(self) -> None:
         "What a reader must know before quoting a number."
         mass = self.rows_of("valid_mass")["estimate"].min()
-        show(
-            words.caveats(
-                self.paradigm,
-                self.headline,
-                self.simulated,
-                1.0 if pd.isna(mass) else mass,
-                self.facts.get("warning"),
-            )
-        )
+        warning = self.facts.get("warning")
+        show(words.caveats(self.paradigm, self.headline, self.simulated, mass, warning))
 
     def methods(self) -> None:
         "How it was asked and estimated, fit to be quoted."
-        show(
-            methods.methods_paragraph(
-                self.effects,
-                self.trials,
-                self.items,
-                self.paradigm,
-                self.name,
-                self.analysis,
-                self.facts["cogbias"],
-            )
-        )
+        about = (self.effects, self.trials, self.items, self.paradigm, self.name)
+        show(methods.methods_paragraph(*about, self.analysis, self.facts["cogbias"]))
 
     def sources(self) -> None:
         "Which answers each number comes from."
@@ -440,4 +325,4 @@ class CellReport:
 
     def provenance(self) -> None:
         "What produced the report."
-        show_table(words.provenance_table(self.facts))
+        show_table(pd.DataFrame({"fact": [*self.facts], "value": [*self.facts.values()]}))

@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import ACCURACY_GAIN, Paradigm, selected
+from ..design import Paradigm, selected
 from ..effects import Analysis, estimators, words_in
-from .cell import plain_words
+from ..markup import plain_words
 from ..stats.adjusted import METHOD
-from ..words import signed, status_words
+from ..words import status_words
 
 # %% ../../nbs/reporting/05_methods.ipynb #fbe43a62
 REFERENCES = {
@@ -75,34 +75,18 @@ ADJUSTMENT_SOURCES = {
 }
 
 # %% ../../nbs/reporting/05_methods.ipynb #d821debe
-def _what_must_hold(paradigm: Paradigm) -> str:
-    "What must hold of an item that enters the headline, in the words of its factor."
-    flag = paradigm.headline.include
-    said = paradigm.factors.get(flag, f"{flag} holds").removeprefix("whether ")
-    return plain_words(said.partition(";")[0])
-
-
 def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, name: str) -> str:
     "Who was asked what."
-    headline, counts = paradigm.headline, items["condition"].value_counts()
-    conditions = [each for each in (headline.treatment, headline.control) if each in counts]
-    parts = [f"{counts[each]:,} in the {plain_words(each)} condition" for each in conditions]
-    clusters, strata = items["cluster"].nunique(), items["stratum"].nunique()
-    noun, units = plain_words(paradigm.clusters), "of one cluster"
-    source = f"{clusters} independent {noun} in {strata} {'stratum' if strata == 1 else 'strata'}"
+    counts = items["condition"].value_counts(sort=False)
+    parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
+    source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
     if "crossed" in items and items["crossed"].notna().any():
-        others = items["crossed"].nunique()
-        source, units = (
-            f"{clusters} clusters that share {others} {noun}",
-            "that have either in common",
-        )
-        if headline.sense == "accuracy":
-            source = f"{clusters} {noun}, each paired with several of {others} others"
+        source += f", each combined with several of {items['crossed'].nunique()} others"
     return (
         f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm "
         f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}), {' and '.join(parts)}. "
-        f"They come from {source}; prompts {units} are not independent and do not count as "
-        "such (Clark 1973)."
+        f"They come from {source}; prompts that share one of these are not independent and do not "
+        "count as such (Clark 1973)."
     )
 
 # %% ../../nbs/reporting/05_methods.ipynb #2403340d
@@ -121,140 +105,100 @@ _WORDS_OF_METHODS = {
 
 
 def _answers_sentence(trials: pd.DataFrame) -> str:
-    "How the answers were obtained."
-    method, repeats = trials["method"].iloc[0], int(trials["repeat"].max()) + 1
-    said = _WORDS_OF_METHODS.get(method, f"Answers were obtained by the method {method}")
-    temperature, mass = trials["temperature"].dropna(), trials["valid_mass"].dropna().astype(float)
-    if len(temperature):
-        said += f", at temperature {temperature.iloc[0]:g}"
-    if repeats > 1:
-        said += f", {repeats} times per prompt"
-    if len(mass) and mass.mean() < 0.9995:
-        said += f"; the options held {mass.mean():.3f} of the probability on average"
-    return f"{said}."
-
-# %% ../../nbs/reporting/05_methods.ipynb #f04d35ac
-def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: Paradigm) -> str:
-    "How many answers could not be read, and the headline if they counted."
-    bad = trials[trials["status"] != "ok"]
+    "How the answers were obtained, and how many could not be read."
+    repeats, temperature = int(trials["repeat"].max()) + 1, trials["temperature"].dropna()
+    said = _WORDS_OF_METHODS[trials["method"].iloc[0]]
+    said += f", at temperature {temperature.iloc[0]:g}" if len(temperature) else ""
+    said += f", {repeats} times per prompt" if repeats > 1 else ""
+    bad = trials.loc[trials["status"] != "ok", "status"]
     if bad.empty:
-        return f"All {len(trials):,} answers could be read, and none was excluded."
-    counts = bad["status"].value_counts().items()
-    kinds = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in counts)
-    if len(bad) == len(trials):
-        return f"None of the {len(trials):,} answers could be read ({kinds})."
-    lost = (
-        f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be read"
+        return f"{said}. All {len(trials):,} answers could be read."
+    kinds = ", ".join(f"{n} {each.replace('_', ' ')}" for each, n in bad.value_counts().items())
+    return (
+        f"{said}. {len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not "
+        f"be read ({kinds}) and were excluded."
     )
-    said = [f"{lost} ({kinds}) and were excluded."]
-    rows = effects.drop_duplicates("measure").set_index("measure")
-    itt, low, high = (
-        rows.loc[f"{paradigm.headline.measure}_{name}"].to_dict()
-        if f"{paradigm.headline.measure}_{name}" in rows.index
-        else {"estimate": None, "detail": ""}
-        for name in ("itt", "lower", "upper")
-    )
-    if pd.notna(itt["estimate"]):
-        wrong = "wrong" if paradigm.headline.outcome == "right" else "not the target"
-        said.append(f"Counted as {wrong} they would make the headline {signed(itt['estimate'])}.")
-    if pd.notna(low["estimate"]):
-        ends = f"{signed(low['estimate'])} and {signed(high['estimate'])}"
-        said.append(f"At their worst and best they would make the headline {ends}.")
-    elif detail := words_in(low, "detail"):
-        said.append(f"At their worst and best: {detail}.")
-    return " ".join(said)
 
 # %% ../../nbs/reporting/05_methods.ipynb #1a49f62c
+_T_INTERVAL = "a t interval over {n} clusters{df} (Satterthwaite 1946)"
+_INTERVALS = {  # a word of the method or the detail of a row -> its interval
+    METHOD: f"combines {_T_INTERVAL} with the adjusted interval for counts (Bonett and Price "
+    "2012), the latter weighing more the more clusters always give the same answer",
+    "two-way": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and Miller "
+    "2011)",
+    "crossed units": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and "
+    "Miller 2011)",
+    "shared things": "is the score interval (Wilson 1927) at the number of independent questions "
+    "that the {n} are worth, since they share their things (Korn and Graubard 1998)",
+    "": f"is {_T_INTERVAL}",
+}
+_TESTS = {
+    "sign flips": "a sign-flip test over clusters (Fisher 1935)",
+    "interval": "this interval: one minus the level at which it just touches 0",
+}
+
+
 def _interval_sentence(row: Mapping[str, Any]) -> str:
     "Interval and test of the headline."
-    t = "" if pd.isna(row["df"]) else f" with {row['df']:.1f} degrees of freedom"
-    over = f"over {row['n_clusters']} clusters{t} (Satterthwaite 1946)"
-    method, detail = words_in(row, "method"), words_in(row, "detail")
-    said = f"The 95% interval is a t interval {over}"
-    if "crossed units" in detail or "two-way" in method:  # how many stands in the detail
-        said = (
-            f"The 95% interval is a t interval{t} over clusters and what they share, of which "
-            f"there are at least {row['n_clusters']} (Cameron, Gelbach and Miller 2011)"
-        )
-    if method == METHOD:
-        said = (
-            f"The 95% interval combines a t interval {over} with the adjusted interval for counts "
-            "(Bonett and Price 2012), the latter weighing more the more clusters always give the "
-            "same answer, and is at least .4 times as wide as it"
-        )
-    if "imagined" in detail:
+    if pd.isna(row["ci_low"]):
+        return f"No interval can be given ({status_words(row['status'])})."
+    if not row["se"]:
+        return f"All {row['n_clusters']} clusters agree, so the interval has no width."
+    made = f"{words_in(row, 'method')}; {words_in(row, 'detail')}"
+    said = next(words for part, words in _INTERVALS.items() if part in made)
+    df = "" if pd.isna(row["df"]) else f" with {row['df']:.1f} degrees of freedom"
+    if "imagined" in made:
         said += (
             "; as most clusters show the same number, two more at the ends of the scale are added "
             "(Bonett and Price 2012)"
         )
-    tests = {
-        "sign flips": "a sign-flip test over clusters (Fisher 1935)",
-        "interval": "this interval: one minus the level at which it just touches 0",
-    }
-    return f"{said}; the p-value is from {tests.get(row['p_method'], 'the same t')}."
+    test = _TESTS.get(row["p_method"], "the same distribution")
+    return (
+        f"The 95% interval {said.format(n=row['n_clusters'], df=df)}; the p-value is from {test}."
+    )
 
 
 def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     "Estimator, interval and test of the headline."
-    headline, clusters = paradigm.headline, plain_words(paradigm.clusters)
-    kind, title = estimators()[headline.kind], f"*{plain_words(headline.title)}*"
-    parts = []
+    headline = paradigm.headline
+    kind = estimators()[headline.kind]
+    treatment, control = plain_words(headline.treatment), plain_words(headline.control or "")
     if headline.sense == "accuracy":
-        parts.append(
-            f"The headline, {title}, is the share of right answers minus that of the best constant "
-            "policy, which always takes the option in one place or always says the same words. An "
-            "answer is the option with the highest probability over repeats; ties share the credit."
+        what = (
+            "the share of right answers minus that of the best constant policy, which always takes "
+            "the option in one position or always says the same words. An answer is the option "
+            "with the highest probability over repeats; ties share the credit"
         )
     elif kind.reads == "pairs":
-        parts.append(f"The headline, {title}, is a mean over pairs of prompts: {kind.meaning}.")
+        what = f"a mean over pairs of prompts: {kind.meaning}"
     else:
-        against = f" minus the mean over {plain_words(headline.control)} prompts"
-        what = f"the mean over {plain_words(headline.treatment)} prompts"
-        what += against if headline.control else ""
+        what = f"the mean over {treatment} prompts" + (
+            f" minus the mean over {control} prompts" if control else ""
+        )
         if headline.outcome == "value":
             what = f"the {headline.kind.replace('_', ' ')} of the numbers given"
-        over = "taken per cluster, averaged within strata and then over strata"
-        parts.append(f"The headline, {title}, is {what}, {over}.")
-    if headline.include:
-        parts.append(f"Only {clusters} enter for which {_what_must_hold(paradigm)}.")
-    if pd.isna(row["ci_low"]):
-        parts.append(f"No interval can be given ({status_words(row['status'])}).")
-    elif headline.sense == "accuracy" and row["target"] == "F":
-        parts.append(
-            f"The {row['n_clusters']} questions are the published ones and no sample of others: "
-            "the orders of one question count once, the 95% interval is the score interval "
-            "(Wilson 1927) at the number of independent questions that they are worth, since "
-            "questions share their things (Korn and Graubard 1998), and the p-value is from its "
-            "score test."
-        )
-    elif not row["se"]:
-        parts.append(f"All {row['n_clusters']} clusters agree, so the interval has no width.")
-    else:
-        parts.append(_interval_sentence(row))
-    return " ".join(parts)
+        what += ", taken per cluster, averaged within strata and then over strata"
+    said = f"The headline, *{plain_words(headline.title)}*, is {what}."
+    if flag := headline.include:
+        rule = paradigm.factors.get(flag, f"{flag} holds").removeprefix("whether ")
+        clusters = plain_words(paradigm.clusters)
+        said += f" Only {clusters} enter for which {plain_words(rule.partition(';')[0])}."
+    return f"{said} {_interval_sentence(row)}"
 
 # %% ../../nbs/reporting/05_methods.ipynb #0a412db5
 def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     "Family, correction and bound."
-    method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
     said = "P-values are not corrected."
-    if words_in(row, "family"):
-        said = f"P-values are corrected by {method} within the {row['family']} ({source})."
+    if family := words_in(row, "family"):
+        method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
+        said = f"P-values are corrected by {method} within the {family} ({source})."
     if pd.isna(row["smallest"]):
         return said
-    alpha, least = f"{analysis.alpha:g}", f"{row['smallest']:g}"
-    tested = f"when its corrected p-value is below {alpha}"
-    unread = "Both must hold with unreadable answers at their worst and at their best."
-    if row["unit"] == ACCURACY_GAIN:
-        return (
-            f"{said} Accuracy counts as better or worse {tested}, and as no better when a "
-            f"one-sided test, corrected in the same way, places the gain below {least} "
-            f"(Schuirmann 1987). {unread}"
-        )
     return (
-        f"{said} An effect counts as present {tested}, and as absent when two one-sided tests, "
-        f"corrected in the same way, place it within ±{least}, the smallest effect of interest "
-        f"(Schuirmann 1987). {unread}"
+        f"{said} A headline counts as told apart from zero when its corrected p-value is below "
+        f"{analysis.alpha:g}, and as smaller than {row['smallest']:g}, the smallest effect of "
+        "interest, when one-sided tests, corrected in the same way, say so (Schuirmann 1987). Both "
+        "must hold with unreadable answers at their worst and at their best."
     )
 
 
@@ -269,14 +213,12 @@ def methods_paragraph(
 ) -> str:  # markdown: the paragraph, then its references
     "What was done, fit for a paper, with citations."
     row, asked = effects.iloc[0].to_dict(), selected(items, paradigm.headline)
-    mine = trials[trials["item_id"].isin(set(asked["item_id"]))]
     sentences = [
         _asked_sentence(asked, paradigm, name),
-        _answers_sentence(mine),
-        _exclusion_sentence(effects, mine, paradigm),
+        _answers_sentence(trials[trials["item_id"].isin(asked["item_id"])]),
         _estimate_sentence(row, paradigm),
         _decision_sentence(row, analysis),
-        f"Computed with cogbias{f' {version}' if version else ''}.",
+        f"Computed with cogbias {version}".rstrip() + ".",
     ]
     text = " ".join(sentences)
     cited = [f"- {entry}" for key, entry in REFERENCES.items() if key in text]
@@ -326,11 +268,9 @@ def trace_table(
 ) -> pd.DataFrame:
     "For every measure: formula, module, source, and the answers behind it."
     contrasts, rows = {each.measure: each for each in paradigm.contrasts}, []
-    for row in effects[effects["group"] == "all"].to_dict("records"):
-        contrast = contrasts.get(row["measure"])
-        if contrast is None:
-            continue
-        method = words_in(row, "method")
+    whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
+    for row in whole.to_dict("records"):
+        contrast, method = contrasts[row["measure"]], words_in(row, "method")
         module, source = formula_source(method)
         conditions = " and ".join(filter(None, [contrast.treatment, contrast.control]))
         where = [f"{name} in {', '.join(map(str, each))}" for name, each in contrast.where.items()]

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['LEAST_PARADIGMS', 'FACTS_ASKED', 'LEAST_MODELS', 'LEAST_BIASES', 'LARGEST_MATRIX', 'effect_sizes', 'overview_table',
-           'overview_notes', 'over_models', 'known_models', 'related_facts', 'enough_families', 'fact_notes',
-           'facts_to_draw', 'Structure', 'structure', 'group_sentence', 'group_tree', 'pair_sentence', 'pair_table',
+           'over_models', 'known_models', 'related_facts', 'enough_families', 'fact_notes', 'facts_to_draw',
+           'Structure', 'structure', 'group_sentence', 'group_table', 'group_tree', 'pair_sentence', 'pair_table',
            'pair_matrix']
 
 # %% ../../nbs/reporting/02_models.ipynb #2274e52c
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..stats.estimates import p_words
-from ..words import BY_PLACE, status_words
-from .cell import interval, plain_words, signed
+from ..markup import plain_words
+from .cell import interval, intervals
+from .study import documented_name, model_facts
 from ..stats.decisions import adjust
-from ..stats.estimates import p_number
+from ..stats.estimates import p_number, p_words
 from cogbias.stats.profiles import (
     ProfileClusters,
     bias_correlations,
@@ -34,20 +34,17 @@ from cogbias.stats.structure import (
     rank_correlation,
     spread_between,
 )
-from .study import documented_name, model_facts
+from ..words import BY_PLACE, signed, status_words
 
 # %% ../../nbs/reporting/02_models.ipynb #d8a5a1c5
 LEAST_PARADIGMS = 6  # of a mean over biases
 
 
 def _sizes_beyond_noise(common: pd.DataFrame) -> pd.DataFrame:
-    "Sizes beyond noise; effects whose answers follow the place of an option have none."
+    "Sizes beyond noise; effects whose answers follow the position of an option have none."
     by_place = common["status"].isin(BY_PLACE)
     agree = common["status"] == "degenerate_zero_variance"
-    sizes = common.assign(estimate=common["estimate"].where(~by_place), agree=agree)
-    sizes = beyond_noise(sizes)
-    sizes.attrs["by_place"] = int(by_place.sum())
-    return sizes
+    return beyond_noise(common.assign(estimate=common["estimate"].where(~by_place), agree=agree))
 
 
 def effect_sizes(
@@ -67,69 +64,38 @@ def overview_table(
     "How large the effects of each participant are beyond noise, and how much of it was read."
     rows = []
     for name, mine in sizes.groupby("participant", sort=False):
-        found = mean_beyond_noise(mine)
+        found, known = mean_beyond_noise(mine), mine[mine["beyond"].notna()]
         asked = effects[effects["participant"] == name].drop_duplicates("paradigm")
         read = pooled_share(asked["n_valid"], asked["n_trials"])
-        known = mine[mine["beyond"].notna()]
         rows.append(
             {
                 "participant": name,
                 "asked": people.get(name, {}).get("asked", ""),
                 "biases": found.n,
+                "left out": len(mine) - len(known),
                 "mean effect": signed(known["estimate"].mean()),
-                "mean size": signed(known["estimate"].abs().mean()).removeprefix("+"),
-                "noise alone": signed(known["floor"].mean()).removeprefix("+"),
+                "mean size": known["estimate"].abs().mean(),
+                "noise alone": known["floor"].mean(),
                 "size beyond noise [95% interval]": interval(vars(found)),
                 "readable answers [95% interval]": interval(vars(read), sign=False),
                 "order": found.estimate,
             }
         )
     table = pd.DataFrame(rows).sort_values("order", ascending=False, kind="stable")
-    alike = ["asked"] if table["asked"].nunique() == 1 else []
-    return table.drop(columns=["order", *alike]).reset_index(drop=True)
-
-
-def overview_notes(
-    sizes: pd.DataFrame,  # from effect_sizes
-    people: Mapping[str, Mapping[str, Any]] = {},  # participant -> asked: from `people_of`
-) -> str:  # markdown
-    "What the columns of the overview mean, and what is missing."
-    by_place = sizes.attrs.get("by_place", 0)
-    lost = int(sizes["beyond"].isna().sum()) - by_place
-    notes = (
-        "The signed mean lets biases cancel; the mean size does not, but noise alone has a size "
-        "too. *Noise alone* is what a participant without any bias would show on average, given "
-        "the standard errors of these effects, and nothing where all items agree; the interval is "
-        "for these paradigms. The share of "
-        "readable answers is over the headlines of all paradigms, which may differ in it."
-    )
-    left_out = {
-        "have no number or no standard error": lost,
-        "may be a liking for the place of an option": by_place,
-    }
-    said = [f"{count} effects {why}" for why, count in left_out.items() if count]
-    if len({people.get(name, {}).get("asked") for name in sizes["participant"]}) > 1:
-        notes += (
-            " Those asked *option by option* are encoders, which read each option by itself: a "
-            "difference to the others is one of instruments too."
-        )
-    return notes + (f" Left out: {', '.join(said)}." if said else "")
+    return table.drop(columns="order").reset_index(drop=True)
 
 # %% ../../nbs/reporting/02_models.ipynb #de70eba9
 def over_models(
     base: pd.DataFrame,  # common effects of one variant
 ) -> pd.DataFrame:  # model, paradigm, estimate, se, df, status
     "One effect per model and paradigm, the mean over its participants."
-    cells = base.groupby(["model", "paradigm"], sort=False)
-    values = cells[["estimate", "se"]]
-    means = values.mean().where(values.count() == cells.size().to_frame().to_numpy())
-    agree = (base["status"] == "degenerate_zero_variance").groupby(
-        [base["model"], base["paradigm"]], sort=False
+    marks = base.assign(
+        by_place=base["status"].isin(BY_PLACE), agree=base["status"] == "degenerate_zero_variance"
     )
-    by_place = base["status"].isin(BY_PLACE).groupby([base["model"], base["paradigm"]], sort=False)
-    status = np.select(
-        [by_place.any(), agree.all()], ["position_dominated", "degenerate_zero_variance"], "ok"
-    )
+    cells = marks.groupby(["model", "paradigm"], sort=False)
+    means = cells[["estimate", "se"]].agg(lambda each: each.mean(skipna=False))
+    kinds = [cells["by_place"].any(), cells["agree"].all()]
+    status = np.select(kinds, ["position_dominated", "degenerate_zero_variance"], "ok")
     return means.assign(df=cells["df"].min(), status=status).reset_index()
 
 # %% ../../nbs/reporting/02_models.ipynb #82fe090e
@@ -142,37 +108,26 @@ FACTS_ASKED = {
 }
 
 
-def _as_number(values: pd.Series) -> pd.Series:
-    "A fact as a number; dates as days."
-    if pd.api.types.is_numeric_dtype(values):
-        return values.astype(float)
-    return (pd.to_datetime(values, format="ISO8601") - pd.Timestamp("2024-01-01")).dt.days
-
-
-# model, beyond, family, developer and one column per fact; .attrs: paradigms, left_out
 def known_models(
     base: pd.DataFrame,  # common effects of one variant
     facts: pd.DataFrame | None = None,  # from model_facts; None: those that ship
-) -> pd.DataFrame:  # one row per model of which facts are known
-    "What each model shows beyond noise, and the facts about it."
-    facts = model_facts() if facts is None else facts
+) -> pd.DataFrame:  # model, beyond, paradigms, family, developer and a column per fact
+    "What each model shows beyond noise, and the facts about it; over paradigms that all answered."
+    facts = (model_facts() if facts is None else facts).rename(columns={"model": "known"})
     table = over_models(base)
-    known = documented_name(table["model"])
-    table = table.assign(known=known)[known.isin(facts["model"])]
+    table = table.assign(known=documented_name(table["model"])).merge(facts, on="known")
     wide = table.pivot(index="model", columns="paradigm", values="se").dropna(axis="columns")
     shared = table[table["paradigm"].isin(wide.columns)]
-    columns = ["family", "developer", *FACTS_ASKED]
-    if shared["paradigm"].nunique() < LEAST_PARADIGMS:
-        return pd.DataFrame(columns=["model", "beyond", *columns])
+    if wide.shape[1] < LEAST_PARADIGMS:
+        shared = shared.head(0)
     means = _sizes_beyond_noise(shared).groupby("model", sort=False)["beyond"].mean()
-    rows = facts.set_index("model").loc[
-        shared.drop_duplicates("model").set_index("model").loc[means.index, "known"], columns
-    ]
-    rows = rows.assign(**{name: _as_number(rows[name]) for name in FACTS_ASKED})
-    found = rows.set_axis(means.index).assign(beyond=means).rename_axis("model").reset_index()
-    found.attrs["paradigms"] = int(shared["paradigm"].nunique())
-    found.attrs["left_out"] = int(table["paradigm"].nunique() - shared["paradigm"].nunique())
-    return found
+    found = shared.drop_duplicates("model").set_index("model")
+    found = found.assign(beyond=means, paradigms=wide.shape[1])
+    for name in ("released", "training_cutoff"):
+        dates = pd.to_datetime(found[name], format="ISO8601")
+        found[name] = (dates - pd.Timestamp("2024-01-01")).dt.days
+    columns = ["beyond", "paradigms", "family", "developer", *FACTS_ASKED]
+    return found[columns].reset_index()
 
 
 def related_facts(
@@ -188,18 +143,16 @@ def related_facts(
     found["developer (share of variance)"] = by
     adjusted = adjust([each.p_value for each in found.values()])
     return pd.DataFrame(
-        [
-            {
-                "fact": said,
-                "models": each.n,
-                "families": each.n_clusters,
-                "rank correlation [95% interval]": interval(vars(each), 2, sign=each is not by),
-                "p, unadjusted": p_number(each.p_value, "–"),
-                "p, corrected": p_number(p, "–"),
-                "note": each.detail or status_words(each.status),
-            }
-            for (said, each), p in zip(found.items(), adjusted)
-        ]
+        {
+            "fact": said,
+            "models": each.n,
+            "families": each.n_clusters,
+            "rank correlation [95% interval]": interval(vars(each), 2, sign=each is not by),
+            "p, unadjusted": p_number(each.p_value, "–"),
+            "p, corrected": p_number(p, "–"),
+            "note": each.detail or status_words(each.status),
+        }
+        for (said, each), p in zip(found.items(), adjusted)
     )
 
 # %% ../../nbs/reporting/02_models.ipynb #e0c195c8
@@ -213,14 +166,12 @@ def enough_families(
 def fact_notes(
     models: pd.DataFrame,  # from known_models
 ) -> str:  # markdown
-    "What is related to what, and what was left out."
-    left_out = models.attrs.get("left_out", 0)
-    lost = f"; {left_out} that not all of them answered are left out" if left_out else ""
+    "What is related to what."
     return (
         f"**Facts and sizes of effects.** Mean size beyond noise of {len(models)} documented "
-        f"models of {models['family'].nunique()} families, over the paradigms that all of them "
-        f"answered ({models.attrs.get('paradigms', 0)}{lost}). Families are the units of "
-        f"intervals and tests; p-values are corrected together."
+        f"models of {models['family'].nunique()} families, over the {models['paradigms'].iloc[0]} "
+        "paradigms that all of them answered. Families are the units of intervals and tests; "
+        "p-values are corrected together."
     )
 
 
@@ -228,11 +179,11 @@ def facts_to_draw(
     models: pd.DataFrame,  # from known_models
 ) -> dict[str, str]:  # column -> words
     "Size and capability, where enough families are known."
-    known = {
-        name: models.loc[models[name].notna(), "family"].nunique()
+    return {
+        name: FACTS_ASKED[name]
         for name in ("parameters_bn", "arena")
+        if enough_families(models[models[name].notna()])
     }
-    return {name: FACTS_ASKED[name] for name, count in known.items() if count >= LEAST_FAMILIES}
 
 # %% ../../nbs/reporting/02_models.ipynb #8353a3c8
 LEAST_MODELS = 6
@@ -263,30 +214,35 @@ def structure(
 def group_sentence(
     found: Structure,  # from structure
 ) -> str:  # markdown
-    "Whether models fall into groups, and who is in which."
+    "Whether models fall into groups."
     groups = found.groups
+    count = groups.groups.nunique() or "No"
+    told = f"{count} groups of {found.models} models: mean adjusted Rand index over resamples "
+    told += f"{groups.stability:.2f}, silhouette {groups.silhouette:.2f} "
+    told += f"({p_words(groups.p_value)} against one cloud)."
     if groups.groups.empty:
-        why = groups.detail
-        return f"{found.models} models. {plain_words(why[:1].upper() + why[1:])}."
-    lines = [
-        f"{groups.groups.nunique()} groups of {found.models} models: mean adjusted Rand index over "
-        f"resamples {groups.stability:.2f}, silhouette {groups.silhouette:.2f} "
-        f"({p_words(groups.p_value)} against one cloud)."
-    ]
-    for number, mine in groups.groups.groupby(groups.groups):
-        lines.append(f"- Group {number}: {plain_words(', '.join(map(str, mine.index)))}.")
-    left_out = f"\n\n{plain_words(groups.detail)}." if groups.detail else ""
-    return lines[0] + "\n\n" + "\n".join(lines[1:]) + left_out
+        told = f"{found.models} models."
+    detail = plain_words(groups.detail[:1].upper() + groups.detail[1:])
+    return f"{told} {detail}." if detail else told
+
+
+def group_table(
+    found: Structure,  # from structure
+) -> pd.DataFrame:  # empty where no groups are named
+    "Which model is in which group."
+    groups = found.groups.groups
+    names = groups.index.to_series().groupby(groups).agg(", ".join)
+    return pd.DataFrame({"group": names.index, "models": names.to_numpy()})
 
 
 def group_tree(
     found: Structure,  # from structure
 ) -> tuple[np.ndarray, list[str], float] | None:  # linkage, labels, where it is cut
     "The tree of models, where groups are named."
-    if found.groups.groups.empty:
+    count = found.groups.groups.nunique()
+    if not count:
         return None
     heights = found.groups.tree[:, 2]
-    count = found.groups.groups.nunique()
     cut = float(heights[-count] + heights[1 - count]) / 2
     return found.groups.tree, found.groups.participants, cut
 
@@ -294,42 +250,35 @@ def group_tree(
 LARGEST_MATRIX = 12  # paradigms: a larger one cannot be read
 
 
-def _pairs_told_apart(found: Structure) -> pd.DataFrame:
-    "Pairs told apart from 0 after correction, the strongest first."
-    pairs = found.pairs[found.pairs["p_adjusted"] < 0.05]
-    return pairs.sort_values("estimate", key=np.abs, ascending=False, kind="stable")
-
-
 def pair_sentence(
     found: Structure,  # from structure
 ) -> str:  # markdown
     "How many pairs of biases go together."
-    tested = int(found.pairs["p_value"].notna().sum())
-    untested = len(found.pairs) - tested
+    tested = found.pairs["p_value"].notna().sum()
     said = (
-        f"{len(_pairs_told_apart(found))} of {tested} pairs of paradigms are correlated "
+        f"{(found.pairs['p_adjusted'] < 0.05).sum()} of {tested} pairs of paradigms are correlated "
         f"over {found.models} models, after correction over all pairs."
     )
+    untested = len(found.pairs) - tested
     return said + (f" {untested} pairs could not be tested." if untested else "")
 
 
 def pair_table(
     found: Structure,  # from structure
     most: int = 20,  # rows
-) -> pd.DataFrame | None:  # None where no pair is told apart from 0
-    "The pairs of biases that go together."
-    pairs = _pairs_told_apart(found).head(most)
-    if pairs.empty:
-        return None
+) -> pd.DataFrame:  # empty where no pair is told apart from 0
+    "The pairs of biases that go together after correction, the strongest first."
+    pairs = found.pairs[found.pairs["p_adjusted"] < 0.05]
+    pairs = pairs.sort_values("estimate", key=np.abs, ascending=False, kind="stable").head(most)
     return pd.DataFrame(
         {
             "paradigm": pairs["first"],
             "and": pairs["second"],
-            "correlation [95% interval]": [interval(row, 2) for row in pairs.to_dict("records")],
+            "correlation [95% interval]": intervals(pairs, 2),
             "p, corrected": [p_number(p) for p in pairs["p_adjusted"]],
             "models": pairs["n"],
         }
-    ).reset_index(drop=True)
+    )
 
 
 def pair_matrix(
@@ -338,12 +287,10 @@ def pair_matrix(
     "All correlations, where there are few enough to be read."
     if found.paradigms > LARGEST_MATRIX:
         return None
-    columns = ["first", "second", "estimate", "ci_low", "ci_high", "verdict"]
     apart = found.pairs["p_adjusted"] < 0.05
-    pairs = found.pairs.assign(verdict=np.where(apart, "present", "inconclusive"))[columns]
+    pairs = found.pairs.assign(verdict=np.where(apart, "present", "inconclusive"))
+    pairs = pairs[["first", "second", "estimate", "ci_low", "ci_high", "verdict"]]
     turned = pairs.rename(columns={"first": "second", "second": "first"})
-    names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
+    names = pd.unique(pairs[["first", "second"]].to_numpy().ravel("F"))
     itself = pd.DataFrame({"first": names, "second": names, "estimate": 1.0, "verdict": "present"})
-    table = pd.concat([pairs, turned, itself], ignore_index=True)
-    ordered = {name: pd.Categorical(table[name], names) for name in ("first", "second")}
-    return table.assign(**ordered)
+    return pd.concat([itself, pairs, turned], ignore_index=True)

@@ -8,7 +8,6 @@ __all__ = ['NOTHING', 'KINDS', 'ONLY_OURS', 'LONGEST_QUOTE', 'read_otherwise', '
 
 # %% ../../nbs/reporting/04_readings.ipynb #010bb65d
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -17,16 +16,15 @@ from ..design import Paradigm
 
 # %% ../../nbs/reporting/04_readings.ipynb #16bac301
 NOTHING = "nothing"  # what they read where they read no answer
-KINDS = MappingProxyType(
-    {
-        "ok": "both read an answer, each another one",
-        "refusal": "they read an answer in a refusal",
-        "truncated": "they read an answer in a text that breaks off before one",
-        "invalid_format": "they read an answer where none is chosen",
-        "no_response": "they read an answer where nothing was said",
-        "error": "they read an answer where nothing was said",
-    }
-)  # our status -> in what the readings differ
+_SILENT = "they read an answer where nothing was said"
+KINDS = {
+    "ok": "both read an answer, each another one",
+    "refusal": "they read an answer in a refusal",
+    "truncated": "they read an answer in a text that breaks off before one",
+    "invalid_format": "they read an answer where none is chosen",
+    "no_response": _SILENT,
+    "error": _SILENT,
+}  # our status -> in what the readings differ
 ONLY_OURS = "they read nothing, we an answer"
 
 
@@ -35,58 +33,41 @@ def _in_digits(numbers: pd.Series) -> pd.Series:
     return pd.to_numeric(numbers).map("{:.15g}".format, na_action="ignore").astype(object)
 
 
-def _our_words(trials: pd.DataFrame) -> pd.Series:
-    "What we read: an option, a number, or the status of an answer without one."
-    number = _in_digits(trials["value"])
-    answer = trials["choice"].astype(object).where(trials["role"].notna(), number)
-    return answer.where(trials["status"] == "ok", trials["status"])
-
-
-def _their_words(readings: pd.DataFrame) -> pd.Series:
-    "What they read: an option, a number, or nothing."
-    return readings["choice"].astype(object).fillna(_in_digits(readings["value"])).fillna(NOTHING)
-
-
 def read_otherwise(
     trials: pd.DataFrame,  # trials of one participant
     readings: pd.DataFrame,  # trial_id, choice and value, as others read the same answers
 ) -> pd.DataFrame:  # trial_id, prompt, ours, theirs, difference, response; one row per answer
     "The answers that others read otherwise than we do."
     mine = trials.set_index("trial_id")
+    other = readings.set_index("trial_id").reindex(mine.index)
+    choice = mine["choice"].astype(object).where(mine["role"].notna(), _in_digits(mine["value"]))
     told = pd.DataFrame(
         {
             "prompt": mine["cluster"] + ", " + mine["condition"],
-            "ours": _our_words(mine),
-            "theirs": _their_words(readings.set_index("trial_id").reindex(mine.index)),
+            "ours": choice.where(mine["status"] == "ok", mine["status"]),
+            "theirs": other["choice"].astype(object).fillna(_in_digits(other["value"])),
             "difference": mine["status"].map(KINDS),
             "response": mine["response"],
         }
     )
-    told.loc[told["theirs"] == NOTHING, "difference"] = ONLY_OURS
-    unread = (mine["status"] != "ok") & (told["theirs"] == NOTHING)
+    silent = told["theirs"].isna()
+    told.loc[silent, ["theirs", "difference"]] = [NOTHING, ONLY_OURS]
+    unread = (mine["status"] != "ok") & silent
     return told[(told["ours"] != told["theirs"]) & ~unread].reset_index()
 
 # %% ../../nbs/reporting/04_readings.ipynb #9899368e
-def _commonest_pairs(part: pd.DataFrame, most: int = 3) -> str:
-    "The commonest pairs of readings of a kind, and how many others there are."
-    pairs = (part["ours"] + " / " + part["theirs"]).value_counts()
-    told = [f"{pair} ({count:,})" for pair, count in pairs.head(most).items()]
-    return ", ".join(told) + (f" and {len(pairs) - most} others" if len(pairs) > most else "")
-
-
 def kinds_of_difference(
     other: pd.DataFrame,  # from read_otherwise
+    most: int = 3,  # pairs of readings of a kind
 ) -> pd.DataFrame:  # difference, answers, commonest; the commonest kind first
     "How many answers were read otherwise, by kind."
-    kinds = other["difference"].value_counts()
-    parts = [other[other["difference"] == kind] for kind in kinds.index]
-    return pd.DataFrame(
-        {
-            "difference": kinds.index,
-            "answers": kinds.to_numpy(),
-            "ours / theirs": [_commonest_pairs(part) for part in parts],
-        }
-    )
+    rows = []
+    for kind, count in other["difference"].value_counts().items():
+        part = other[other["difference"] == kind]
+        pairs = (part["ours"] + " / " + part["theirs"]).value_counts().head(most)
+        told = ", ".join(f"{pair} ({times:,})" for pair, times in pairs.items())
+        rows.append((kind, count, told))
+    return pd.DataFrame(rows, columns=["difference", "answers", "commonest: ours / theirs"])
 
 # %% ../../nbs/reporting/04_readings.ipynb #db9c9873
 LONGEST_QUOTE = 200  # characters
@@ -97,86 +78,48 @@ def quoted(
     text: str,  # an answer
 ) -> str:  # of at most LONGEST_QUOTE characters
     "An answer on one line, cut short."
-    line = " ".join(text.split())
+    line, gap = " ".join(text.split()), " […] "
     if len(line) <= LONGEST_QUOTE:
         return line
-    gap = " […] "
-    return (
-        line[:_CHARACTERS_OF_BEGINNING]
-        + gap
-        + line[_CHARACTERS_OF_BEGINNING + len(gap) - LONGEST_QUOTE :]
-    )
-
-
-def _prompt_in_words(
-    prompt: str,  # cluster and condition, as in read_otherwise
-    paradigm: Paradigm,  # that declares both
-) -> str:
-    "A prompt by its name, with what it is about and what its condition does."
-    cluster, _, condition = prompt.rpartition(", ")
-    told = [(cluster, paradigm.level_titles), (condition, paradigm.conditions)]
-    return ", ".join(f"{name} ({of[name]})" if name in of else name for name, of in told)
+    end = LONGEST_QUOTE - _CHARACTERS_OF_BEGINNING - len(gap)
+    return line[:_CHARACTERS_OF_BEGINNING] + gap + line[-end:]
 
 
 def quoted_answers(
     other: pd.DataFrame,  # from read_otherwise
     of_a_kind: int = 3,  # quotes, at most
     seed: int = 0,  # of the draw
-    paradigm: Paradigm | None = None,  # whose words stand beside the names of prompts
 ) -> pd.DataFrame:  # difference, answer, ours, theirs, prompt, trial_id; empty without texts
     "A sample of the answers that others read otherwise."
-    written = other[other["response"].notna()].sort_values("trial_id")
+    written = other[other["response"].notna()].sort_values(["trial_id", "difference"])
     told = written.assign(answer=[quoted(str(each)) for each in written["response"]])
-    told = told.drop_duplicates(["difference", "answer"])
-    parts = []
-    for kind in kinds_of_difference(other)["difference"]:
-        part = told[told["difference"] == kind]
-        parts.append(part.sample(min(of_a_kind, len(part)), random_state=seed))
-    drawn = pd.concat([told.head(0), *parts], ignore_index=True)
-    if paradigm is not None:
-        drawn["prompt"] = [_prompt_in_words(each, paradigm) for each in drawn["prompt"]]
+    told = told.drop_duplicates(["difference", "answer"]).sample(frac=1, random_state=seed)
+    drawn = told.groupby("difference").head(of_a_kind).sort_values(["difference", "trial_id"])
     return drawn[["difference", "answer", "ours", "theirs", "prompt", "trial_id"]]
 
 # %% ../../nbs/reporting/04_readings.ipynb #6ec34e51
-def _import_of(items: pd.DataFrame) -> str:
-    "The command that reads the texts of a data set."
-    sources = {
-        each["source"]
-        for each in items["content"]
-        if isinstance(each, Mapping) and isinstance(each.get("source"), str)
-    }
-    return f"cogbias import {sources.pop() if len(sources) == 1 else 'FORMAT'} ARCHIVE --out DIR"
-
-
 def about_readings(
     other: pd.DataFrame,  # from read_otherwise
     answers: int,  # how many were asked for
     items: pd.DataFrame,  # what was asked
     paradigm: Paradigm,  # whose source has the texts
-    altered: bool = False,  # whether these are not the published answers
 ) -> str:  # markdown
-    "How many answers were read otherwise, and whose texts are quoted or where they are."
-    source = plain_words(paradigm.source)
-    whose = "The reading that came with" if altered else "The published reading of"
+    "How many answers were read otherwise, and where their texts are."
     said = (
-        f"### As their authors read them\n\n{whose} each answer lies beside ours, "
-        "joined by `trial_id`. The published index rests on it, our estimates do not. "
+        "### As their authors read them\n\nThe published reading of each answer is stored beside "
+        "ours, joined by `trial_id`. The published index rests on it, our estimates do not. "
         f"They differ for {len(other):,} of {answers:,} answers."
     )
-    if altered:
-        said += f" Some of these answers, or of the prompts, are not those of {source}."
     if other.empty:
         return said
     if other["response"].notna().any():
         return (
-            f"{said} A few of every kind are quoted, drawn with a fixed seed and cut to "
-            f"{LONGEST_QUOTE} characters; `cogbias export csv DIR --out answers.csv` has all of "
-            f"them, word by word.{'' if altered else f' The answers are from: {source}.'}"
+            f"{said} A few of every kind are quoted, cut to {LONGEST_QUOTE} characters; "
+            "`cogbias export csv DIR --out answers.csv` has all of them."
         )
-    if altered:
-        return f"{said} This folder holds outcomes without texts."
+    sources = [each["source"] for each in items["content"] if isinstance(each, Mapping)]
     return (
         f"{said} This folder holds outcomes without texts. The answers themselves are published: "
-        f"{source}. `{_import_of(items)}` reads the published archive into a folder, "
-        "and `cogbias report DIR` quotes some of them here."
+        f"{plain_words(paradigm.source)}. `cogbias import {sources[0]} ARCHIVE --out DIR` reads "
+        "the published archive into a folder, and `cogbias report DIR` quotes some of them here."
     )

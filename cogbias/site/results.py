@@ -19,7 +19,6 @@ import numpy as np
 from ..cells import effects_of
 from cogbias.claims import (
     DIGITS,
-    bound_of,
     claim,
     explained,
     signed,
@@ -267,7 +266,7 @@ def _group(
     if by == "participant":
         shown += _human_rows(first["paradigm"], first["measure"], limit)
         facts.insert(0, measure_title(first["paradigm"], first["measure"]).lower())
-        bound = bound_of(unit, first) if is_headline else ""
+        bound = claim(first).bound if is_headline else ""
         facts += [f"smallest effect of interest {bound}"] if bound else []
     return {
         "title": title,
@@ -358,7 +357,7 @@ def _table_at_a_glance(
     for name in names:
         row = next((rows[name, who] for who in people if (name, who) in rows), None)
         unit = row["unit"] if row else "probability"
-        bound = bound_of(unit, row) if row else ""
+        bound = claim(row).bound if row else ""
         tags = [] if unit == "probability" else [unit]
         tags += [f"smallest effect of interest {bound}"] if bound else []
         head = {"label": paradigm_title(name), "href": results.address(name), "tags": tags}
