@@ -96,5 +96,3 @@ def test_prompts_without_a_counterpart_are_named_and_not_counted() -> None:
     head = estimate_effects(short, items, asked).iloc[0]
     assert counted(head) == (34, 34)
     assert "3 of 37 answers are to prompts without a counterpart" in head["detail"]
-    mine = reporting.headline_trials(short, items, asked)
-    assert "rests on 34 of them" in reporting.counted(mine, short, head)
