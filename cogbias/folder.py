@@ -165,6 +165,8 @@ _REMEDIES = {  # words of SQLite -> what to do
     "locked": "another process is writing; run again when it has ended",
     "readonly": "check the permissions of the folder",
     "unable to open": "check the permissions of the folder",
+    "File exists": "it is a file; choose a folder",
+    "Not a directory": "a file is in its way; choose another folder",
 }
 
 
@@ -179,7 +181,7 @@ def _errors_in_words(path: Path, *also: type[Exception]) -> Iterator[None]:
     except CogbiasError:
         raise
     except (sqlite3.Error, UnicodeError, OverflowError, *also) as error:
-        said = first_line(error)
+        said = first_line(getattr(error, "strerror", None) or error)
         known = (remedy for words, remedy in _REMEDIES.items() if words in said)
         remedy = next(known, "put back a copy of it, or choose another folder")
         raise CogbiasError(f"{path}: {said}; {remedy}") from error

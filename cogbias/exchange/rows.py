@@ -79,7 +79,8 @@ def files_of(
             f"{path}: cannot be read as a zip file ({first_line(error)}); fetch the file again"
         ) from None
     if not found:
-        raise CogbiasError(f"{path}: holds no {' or '.join(endings)} file; use it as published")
+        wanted = " or ".join(filter(None, endings)) or "such"
+        raise CogbiasError(f"{path}: holds no {wanted} file; use it as published")
     return {name: found[name] for name in sorted(found)}
 
 # %% ../../nbs/exchange/rows.ipynb #e4eeb856

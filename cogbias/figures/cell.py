@@ -116,9 +116,10 @@ def figure(
                 try:
                     return draw(*given, **named)
                 except KeyError as error:
+                    lacking = ", ".join(map(str, np.atleast_1d(error.args[0])))
                     columns = ", ".join(map(str, table.columns))
                     raise CogbiasError(
-                        f"{who}: column {error.args[0]} is missing; the table has {columns}"
+                        f"{who}: column {lacking} is missing; the table has {columns}"
                     ) from None
 
         return checked
