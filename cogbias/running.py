@@ -122,6 +122,11 @@ def run_study(
     check_names(study)
     check_levels(study)
     check_limits(study)
+    if cluster and study_meter(study, outputs):
+        raise CogbiasError(
+            "--cluster: what is spent is counted by the processes of one machine; ask models that "
+            "cost money, or with limits, without --cluster"
+        )
     cells, failed, limit = _collected(study, outputs, jobs, cluster, progress, keep_asking)
     told = [cell.told for cell in cells]
     limit = stopped_line(study, outputs) if limit else ""
