@@ -9,7 +9,7 @@ __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'n
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import nan
 from typing import Any, NamedTuple

@@ -33,9 +33,7 @@ def _parts_of_area(
     return area, rows
 
 
-def _with_interval(
-    value: float, rows: list[tuple], ends: tuple[float, float]
-) -> Estimate:
+def _with_interval(value: float, rows: list[tuple], ends: tuple[float, float]) -> Estimate:
     "An area or a difference of areas, with an interval over clusters."
     columns = dict(zip(("cluster", "stratum", "difference"), map(list, zip(*rows))))
     signs = {name: -1.0 if name[0] == "-" else 1.0 for name in columns["stratum"]}
