@@ -9,6 +9,7 @@ from cogbias.effects import (
     answered,
     decide,
     difference,
+    effect_row,
     estimate_effects,
     read_prompts,
     row_verdict,
@@ -61,7 +62,8 @@ def test_dust_is_no_effect():
     rows = read_prompts(answered(exact_trials("random", items), items), contrast)
     noise = np.random.default_rng(1).uniform(1e-16, 9e-16, len(rows))
     noise = noise + 8e-16 * rows.at("condition", "treatment")
-    row = difference(contrast, rows.having(score=rows["score"] + noise))[0]
+    found = difference(contrast, rows.having(score=rows["score"] + noise))
+    row = effect_row(contrast, rows, found)
     assert row["ci_low"] < -0.01 and row["ci_high"] > 0.01 and row["p_value"] > 0.5
     verdict = row_verdict(
         {**row, "paradigm": "classic/framing", "p_adjusted": row["p_value"]}
@@ -75,9 +77,9 @@ def test_six_sets_that_agree_leave_a_seventh_open():
     items = paradigm("classic/framing").items(variants=["base"])
     items = items[items["content_set"].isin(items["content_set"].unique()[:6])]
     rows = read_prompts(answered(exact_trials("random", items), items), contrast)
-    row = difference(contrast, rows.having(score=rows.at("condition", "treatment") * 1.0))[0]
-    assert row["estimate"] == row["ci_high"] == 1 and 0.2 < row["ci_low"] < 0.4
-    assert row["status"] == "ok" and 0.001 < row["p_value"] < 0.05
+    found = difference(contrast, rows.having(score=rows.at("condition", "treatment") * 1.0))
+    assert found.estimate == found.ci_high == 1 and 0.2 < found.ci_low < 0.4
+    assert found.status == "ok" and 0.001 < found.p_value < 0.05
 
 
 SHARES = ("probability", "share of value sets", "share of order pairs", "share of choices")

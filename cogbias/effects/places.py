@@ -18,8 +18,7 @@ from .answers import Answered, Layout, Rows
 from .registry import estimator_of, row_beside
 from ..stats.estimates import EQUAL, Estimate, joined
 from cogbias.stats.position import (
-    OrderConsistency,
-    ScaleConsistency,
+    Consistency,
     consistency_of_pairs,
     scale_consistency,
 )
@@ -39,7 +38,8 @@ class OrdersRead(NamedTuple):
     role: np.ndarray  # of the option at every place, as a number, shape (prompts, places)
     shares: np.ndarray  # of every place in the answers, shape (prompts, places)
     pairs: np.ndarray  # prompts in two orders, as places in `prompts`, shape (pairs, 2)
-    found: OrderConsistency | ScaleConsistency
+    scale: bool  # whether these are ratings
+    found: Consistency
 
     @property
     def alone(self) -> np.ndarray:
@@ -55,7 +55,7 @@ class OrdersRead(NamedTuple):
     @property
     def status(self) -> str:
         "Whether the answers follow places."
-        if self.found.n_pairs or isinstance(self.found, OrderConsistency) or not len(self.prompts):
+        if self.found.n_pairs or not self.scale or not len(self.prompts):
             return self.found.status
         at_place = float(self.shares.mean(axis=0).max())
         ratings = np.bincount(self.role.ravel(), self.shares.ravel()) / len(self.prompts)
@@ -118,7 +118,7 @@ def orders_read(
             consistency = scale_consistency(p, pairs, level=0.99)
         else:
             consistency = consistency_of_pairs(role, p, pairs, place_of_target, level=0.99)
-        found.append(OrdersRead(names[number], rows, role, p, pairs, consistency))
+        found.append(OrdersRead(names[number], rows, role, p, pairs, scale, consistency))
     return found
 
 # %% ../../nbs/effects/08_places.ipynb #b0000049
@@ -210,18 +210,6 @@ def _share(share: float, of: str, paired: Sequence[float] = (), **known: Any) ->
     return Estimate(share, ci_low=low, ci_high=high, method=method, **known)
 
 
-def _shares_behind_primacy(
-    found: OrderConsistency | ScaleConsistency, places: int
-) -> tuple[float, ...]:
-    "Both at the target, both first, both elsewhere, and neither."
-    if isinstance(found, ScaleConsistency):
-        same = found.consistency / 2  # no option of a scale is the target
-        return same, found.towards_first, found.towards_last, same
-    later = found.locked_other / (places - 1)
-    neither = max(0.0, 1 - found.consistent_target - found.locked_first - later)
-    return found.consistent_target, found.locked_first, later, neither
-
-
 def place_rows(
     contrast: Contrast,  # a headline
     answers: Answered,  # of one participant
@@ -238,11 +226,10 @@ def place_rows(
             "status": each.status,
             "detail": f"{found.n_pairs} {of}",
         }
-        shares = _shares_behind_primacy(found, places) if found.n_pairs else ()
         made = {
             "order_consistency": _share(found.consistency, of, **known),
             "position_locked": _share(found.locked, of, **known),
-            "primacy": _share(found.primacy, of, shares, **known),
+            "primacy": _share(found.primacy, of, found.behind_primacy, **known),
         }
         if len(each.prompts) and places <= MOST_PLACES:
             clusters = len(read.levels("cluster"))

@@ -71,31 +71,22 @@ def _role_scores(rows: Rows) -> tuple[pd.DataFrame, bool]:
     return by_role(rows, tuple(rows.layout.roles[code] for code in sorted(roles)), scores), free
 
 # %% ../../nbs/effects/06_thresholds.ipynb #6f5ffee2
-def _by_words(rows: Rows) -> list[list[str]] | None:
-    "The words of the options of every question, in one order; None where they differ."
-    texts = [rows.layout.texts[row] for row in rows.item.tolist()]
-    offered = sorted(set(texts[0])) if texts else []
-    alike = all(sorted(each) == offered for each in texts)
-    return [offered] * len(texts) if alike and all(offered) else None
-
-
 def _constant_sets(rows: Rows) -> dict[str, list[frozenset]]:
-    "Every constant set of options, as the set of roles that it is in each question."
-    layout, found = rows.layout, {}
-    names = [[layout.roles[code] for code in layout.role[row] if code >= 0] for row in rows.item]
-    places = min(map(len, names), default=0)
-    words = _by_words(rows)
-    for size in range(1, places + 1):
-        for chosen in combinations(range(places), size):
-            said = " and ".join(str(place + 1) for place in chosen)
-            found[f"always place {said}"] = [frozenset(row[k] for k in chosen) for row in names]
-    if words is None:
-        return found
-    spoken = [dict(zip(layout.texts[row], shown)) for row, shown in zip(rows.item, names)]
-    for size in range(1, places + 1):
-        for chosen in combinations(words[0], size):
-            said = " and ".join(map(repr, chosen))
-            found[f"always {said}"] = [frozenset(each[word] for word in chosen) for each in spoken]
+    "Every constant set of options, by place and by words, as the set of roles that it is."
+    layout, items = rows.layout, rows.item.tolist()
+    roles = [[layout.roles[code] for code in layout.role[row] if code >= 0] for row in items]
+    texts = [layout.texts[row] for row in items]
+    by_place = [{str(k): name for k, name in enumerate(each, 1)} for each in roles]
+    by_words = [dict(zip(map(repr, said), each)) for said, each in zip(texts, roles)]
+    ways = {"place ": (by_place, list(min(by_place, key=len, default={})))}
+    if texts and all(texts[0]) and len({tuple(sorted(each)) for each in texts}) == 1:
+        ways[""] = by_words, [repr(word) for word in sorted(set(texts[0]))]
+    found = {}
+    for what, (offered, names) in ways.items():
+        for size in range(1, len(names) + 1):
+            for chosen in combinations(names, size):
+                sets = [frozenset(each[name] for name in chosen) for each in offered]
+                found[f"always {what}{' and '.join(chosen)}"] = sets
     return found
 
 

@@ -215,7 +215,6 @@ def number_estimate(
     table: Columns,  # one row per cluster: stratum, cluster, difference
     measure: str,  # one of CLUSTER_MEASURES
     dropped: int = 0,  # clusters that have no such number
-    level: float = 0.95,  # coverage, between 0 and 1
     unit: str | None = None,  # unit of the measure; None: the one that CLUSTER_MEASURES gives
 ) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
     "The mean of a numeric measure over clusters."
@@ -224,9 +223,9 @@ def number_estimate(
     if measure == "cliffs_delta":  # it ends at -1 and 1
         alone = {"cluster": table["cluster"], "stratum": table["stratum"], "difference": values}
         alone |= {"mean_treatment": values, "mean_control": np.full(len(values), nan)}
-        found = adjusted_cluster_interval(alone, scale=(-1.0, 1.0), level=level, unit=unit)
+        found = adjusted_cluster_interval(alone, scale=(-1.0, 1.0), unit=unit)
     else:
-        found = stratified_cluster_t(values, table["stratum"], level=level, unit=unit)
+        found = stratified_cluster_t(values, table["stratum"], unit=unit)
     found = flag_numbers(found, values)
     left = f"{dropped} clusters without this measure left out" if dropped else ""
     method = f"{measure.replace('_', ' ')} per cluster, {found.method}"

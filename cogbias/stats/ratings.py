@@ -228,51 +228,31 @@ def _range_of_mean(
     return float(ends[0]), float(ends[1])
 
 
-def _mean_score(
+def _mean_of_pairs(
     score: np.ndarray,
-    control: np.ndarray,
+    controls: Sequence[np.ndarray],  # of one participant, or of two that are compared
     tables: np.ndarray,
-    cluster: Sequence,
-    crossed: Sequence | None,
-    weight: PerTest | None,
+    units: tuple[Sequence, Sequence | None],
+    weight: np.ndarray,
     measure: str,
-    level: float,
     firm: float,
+    null: float = 0.0,
 ) -> Estimate:
     "Mean of the scores that exist, with the t over scenarios and what crosses them."
-    weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
-    cluster = np.asarray(list(map(str, cluster)))
-    null = np.broadcast_to(tables.mean(axis=(1, 2)), score.shape)
-    kept, unit = ~np.isnan(score) & (weights > 0), RATING_MEASURES[measure][1]
-    lost = int(np.isnan(score).sum())
-    dropped = f"{lost} of {len(score)} pairs lack an answer and are left out" if lost else ""
+    kept, unit = ~np.isnan(score) & (weight > 0), RATING_MEASURES[measure][1]
     if not kept.any():
-        known = dict(method=f"mean {measure}, scenario-cluster t", unit=unit, ci_level=level)
-        return nothing("no_valid_answers", dropped or "no pair has a positive weight", **known)
-    second = None if crossed is None else np.asarray(list(map(str, crossed)))
-    random = float(weights[kept] @ null[kept] / weights[kept].sum())
+        return nothing("no_valid_answers", "no pair counts", unit=unit)
     reached = tables if len(tables) == 1 else tables[kept]
-    found = crossed_mean(
-        score[kept],
-        cluster[kept],
-        None if second is None else second[kept],
-        weights[kept],
-        _range_of_mean(control[kept], reached, weights[kept]),
-        0.0 if measure in RATIONAL_ZERO else random,
-        level,
-        unit,
-        STEPS_THAT_ARE_SAME / (tables.shape[1] - 1),
-        firm,
-    )
-    found = cut_at(found, float(tables.min()), float(tables.max()), "end")
-    units = "scenario-cluster t" if second is None else "two-way cluster t"
-    zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
-    chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
-    return replace(
-        found,
-        method=f"mean {measure.replace('_', ' ')}, {units}, p against {zero}",
-        detail=joined(found.detail, chance, dropped),
-    )
+    ranges = [_range_of_mean(each[kept], reached, weight[kept]) for each in controls]
+    (low, high), edges = ranges[0], (float(tables.min()), float(tables.max()))
+    if len(ranges) > 1:
+        low, high = low - ranges[1][1], high - ranges[1][0]
+        edges = edges[0] - edges[1], edges[1] - edges[0]
+    named = (None if each is None else np.asarray(each, object)[kept] for each in units)
+    within = STEPS_THAT_ARE_SAME / (tables.shape[1] - 1)
+    known = {"unit": unit, "within": within, "firm": firm}
+    found = crossed_mean(score[kept], *named, weight[kept], (low, high), null, **known)
+    return cut_at(found, *edges, "end")
 
 # %% ../../nbs/stats/13_ratings.ipynb #d8451fe8
 def _as_distributions(ratings: np.ndarray, options: int) -> np.ndarray:
@@ -293,7 +273,6 @@ def rating_effect(
     rule: RatingRule,  # scale, sign, references and rational answer
     measure: str = "m",  # one of RATING_MEASURES
     weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
-    level: float = 0.95,  # coverage, between 0 and 1
     crossed: Sequence | None = None,  # second unit of each pair, such as its set of fillings
     # share of unreadable answers of either, shape (2, n); then nothing is left out, and these move
     # the mean as far as they can
@@ -308,8 +287,23 @@ def rating_effect(
         score = (expected_scores if exact else rating_scores)(control, treatment, rule, measure)
     given = np.asarray(control, float) if exact else _as_distributions(control, rule.options)
     firm = firmness_of_ratings(given, np.asarray(treatment, float)) if exact else 1.0
-    tables = score_tables(rule, measure)
-    return _mean_score(score, given, tables, cluster, crossed, weight, measure, level, firm)
+    weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
+    tables, lost = score_tables(rule, measure), np.isnan(score)
+    of_chance = np.broadcast_to(tables.mean(axis=(1, 2)), score.shape)
+    counts = weights * ~lost
+    random = float(counts @ of_chance / counts.sum()) if counts.any() else nan
+    null = 0.0 if measure in RATIONAL_ZERO else random
+    units = cluster, crossed
+    found = _mean_of_pairs(score, [given], tables, units, weights, measure, firm, null)
+    kinds = "scenario-cluster t" if crossed is None else "two-way cluster t"
+    zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
+    chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
+    dropped = f"{lost.sum()} of {len(lost)} pairs lack an answer and are left out"
+    return replace(
+        found,
+        method=f"mean {measure.replace('_', ' ')}, {kinds}, p against {zero}",
+        detail=joined(found.detail, chance, dropped if lost.any() else ""),
+    )
 
 # %% ../../nbs/stats/13_ratings.ipynb #67581e2b
 def rating_difference(
@@ -319,32 +313,13 @@ def rating_difference(
     rule: RatingRule,  # scale, sign, references and rational answer
     measure: str = "m",  # one of RATING_MEASURES
     crossed: Sequence | None = None,  # second unit of each pair, such as its set of fillings
-    level: float = 0.95,  # coverage, between 0 and 1
     weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
 ) -> Estimate:
     "Mean score of one participant less that of another, paired."
     first, second = (expected_scores(*each, rule, measure) for each in (one, other))
-    kept, tables = ~np.isnan(first - second), score_tables(rule, measure)
-    unit, method = RATING_MEASURES[measure][1], f"mean difference of {measure}"
-    if not kept.any():
-        none = "no pair has readable answers of both"
-        return nothing("no_valid_answers", none, method=method, unit=unit, ci_level=level)
-    reached = tables if len(tables) == 1 else tables[kept]
-    weights = np.ones(len(kept)) if weight is None else np.asarray(weight, float)
-    (low, high), (low_other, high_other) = (
-        _range_of_mean(np.asarray(each[0], float)[kept], reached, weights[kept])
-        for each in (one, other)
-    )
-    found = crossed_mean(
-        (first - second)[kept],
-        np.asarray(cluster, object)[kept],
-        None if crossed is None else np.asarray(crossed, object)[kept],
-        weights[kept],
-        ends=(low - high_other, high - low_other),
-        level=level,
-        unit=unit,
-        within=STEPS_THAT_ARE_SAME / (rule.options - 1),
-        firm=firmness_of_ratings(*one, *other),
-    )
-    reach = float(tables.max() - tables.min())
-    return replace(cut_at(found, -reach, reach, "end"), method=f"{method}, {found.method}")
+    weights = np.ones(len(first)) if weight is None else np.asarray(weight, float)
+    controls = [np.asarray(each[0], float) for each in (one, other)]
+    tables, firm = score_tables(rule, measure), firmness_of_ratings(*one, *other)
+    units = cluster, crossed
+    found = _mean_of_pairs(first - second, controls, tables, units, weights, measure, firm)
+    return replace(found, method=f"mean difference of {measure}, {found.method}")

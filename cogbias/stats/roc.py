@@ -33,18 +33,16 @@ def _parts_of_area(
     return area, rows
 
 
-def _with_interval(
-    value: float, rows: list[tuple], ends: tuple[float, float], level: float
-) -> Estimate:
+def _with_interval(value: float, rows: list[tuple], ends: tuple[float, float]) -> Estimate:
     "An area or a difference of areas, with an interval over clusters."
     columns = dict(zip(("cluster", "stratum", "difference"), map(list, zip(*rows))))
     signs = {name: -1.0 if name[0] == "-" else 1.0 for name in columns["stratum"]}
     blocks = cluster_blocks(columns, signs)
     ones = np.ones(len(blocks.size))
-    found = combine_strata(blocks.mean, blocks.variance, blocks.smallest, ones, level, "area")
+    found = combine_strata(blocks.mean, blocks.variance, blocks.smallest, ones, unit="area")
     found = replace(found, estimate=value, n_clusters=int(blocks.size.sum()), p_value=nan)
     if found.se > 0:
-        low, high = limits_within(value, found.se, critical_value(found.df, level), ends)
+        low, high = limits_within(value, found.se, critical_value(found.df, 0.95), ends)
         return replace(found, ci_low=low, ci_high=high)
     return found if np.isnan(found.ci_low) else replace(found, ci_low=value, ci_high=value)
 
@@ -53,16 +51,15 @@ def area_of_judgements(
     signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
     probability: np.ndarray,  # exact chance of accepting each item, shape (n,)
     cluster: np.ndarray,  # cluster of each item, shape (n,)
-    level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # .5 is chance
     "Area under the ROC curve of single judgements, from the probabilities of accepting."
     signal, cluster = np.asarray(signal, bool), np.asarray(cluster)
     known = {"n": len(signal), "method": "area of judgements, clustered placements"}
     if signal.all() or not signal.any():
         why = "only one of the two kinds was asked"
-        return nothing("undefined", why, ci_level=level, unit="area", **known)
+        return nothing("undefined", why, unit="area", **known)
     area, rows = _parts_of_area(signal, probability, cluster, 1.0)
-    return replace(_with_interval(area, rows, (0.0, 1.0), level), p_method="", **known)
+    return replace(_with_interval(area, rows, (0.0, 1.0)), p_method="", **known)
 
 # %% ../../nbs/stats/20_roc.ipynb #0108b330
 def area_shift_of_judgements(
@@ -70,7 +67,6 @@ def area_shift_of_judgements(
     probability: np.ndarray,  # exact chance of accepting each item, shape (n,)
     second: np.ndarray,  # true for items of the second level, shape (n,)
     cluster: np.ndarray,  # cluster of each item, in both levels, shape (n,)
-    level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # second minus first
     "How much more accurate judgements are at the second level, within clusters."
     signal, second = np.asarray(signal, bool), np.asarray(second, bool)
@@ -80,11 +76,11 @@ def area_shift_of_judgements(
     for side, sign in ((~second, -1.0), (second, 1.0)):
         if signal[side].all() or not signal[side].any():
             why = "one level was asked about one of the two kinds only"
-            return nothing("undefined", why, ci_level=level, unit="area", **known)
+            return nothing("undefined", why, unit="area", **known)
         area, parts = _parts_of_area(signal[side], probability[side], cluster[side], sign)
         areas.append(area)
         rows += parts
     gap = areas[1] - areas[0]
-    found = replace(_with_interval(gap, rows, (-1.0, 1.0), level), **known)
+    found = replace(_with_interval(gap, rows, (-1.0, 1.0)), **known)
     tested = two_sided_p(gap / found.se, found.df) if found.se > 0 else nan
     return replace(found, p_value=tested)

@@ -86,7 +86,6 @@ def _why_undefined(treatment: GroupSummary, control: GroupSummary, known: dict) 
 def cohens_d(
     treatment: Sequence[float] | np.ndarray | GroupSummary,  # answers, or their summary
     control: Sequence[float] | np.ndarray | GroupSummary,  # the same under control
-    level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # in pooled standard deviations, treatment minus control
     "Standardised difference of two means."
     post, pre = (
@@ -94,14 +93,14 @@ def cohens_d(
         for each in (treatment, control)
     )
     known = dict(method="cohens d, noncentral t", unit="pooled SD", target="F")
-    known |= dict(n=post.n + pre.n, ci_level=level)
+    known |= dict(n=post.n + pre.n)
     undefined = _why_undefined(post, pre, known)
     if undefined is not None:
         return undefined
     df = post.n + pre.n - 2
     sd = hypot(post.sd * sqrt((post.n - 1) / df), pre.sd * sqrt((pre.n - 1) / df))
     value, spread = (post.mean - pre.mean) / sd, sqrt(1 / post.n + 1 / pre.n)
-    low, high = noncentral_t_limits(value / spread, df, level)
+    low, high = noncentral_t_limits(value / spread, df)
     se = sqrt(spread**2 + value**2 / (2 * (df + 2)))
     constant = [name for name, each in (("treatment", post), ("control", pre)) if each.sd == 0]
     detail = joined(

@@ -80,7 +80,6 @@ def rank_correlation(
     x: Sequence[float] | np.ndarray,  # a fact about each model, nan where unknown
     y: Sequence[float] | np.ndarray,  # what each model shows, nan where unknown
     family: Sequence[str] | None = None,  # family of each model; None: each is its own
-    level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "Spearman's rho with an interval whose units are families."
     from scipy.stats import t
@@ -91,7 +90,7 @@ def rank_correlation(
     x, y, owner = x[known], y[known], owner[known]
     families = np.unique(owner)
     count = len(families)
-    facts = dict(ci_level=level, n=len(x), n_clusters=count, unit="correlation")
+    facts = dict(n=len(x), n_clusters=count, unit="correlation")
     facts["method"] = "Spearman's rho, jackknife over families"
     if count < LEAST_FAMILIES:
         why = f"{len(x)} models of {count} families are known: {LEAST_FAMILIES} are needed"
@@ -106,7 +105,7 @@ def rank_correlation(
         why = "the ranks agree perfectly, which leaves no interval"
         return Estimate(round(rho), status="bounded", detail=why, **facts)
     se = sqrt(df / count * float(np.square(np.array(without) - np.mean(without)).sum()))
-    half = float(t.ppf((1 + level) / 2, df)) * se
+    half = float(t.ppf(0.975, df)) * se
     low, high = np.tanh([whole - half, whole + half])
     tested = {"p_value": float(2 * t.sf(abs(whole) / se, df)), "p_method": "t over families"}
     few = {"status": "few_clusters", "detail": f"{count} families"} if count < 6 else {}
@@ -154,7 +153,6 @@ def spread_between(
 def pooled_share(
     k: Sequence[float] | np.ndarray,  # answers of the kind that is counted, per paradigm
     n: Sequence[float] | np.ndarray,  # answers in all, per paradigm
-    level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "A share over paradigms, with an interval that allows for their differences."
     from scipy.stats import norm, t
@@ -162,7 +160,7 @@ def pooled_share(
     k, n = np.asarray(k, float), np.asarray(n, float)
     k, n = k[n > 0], n[n > 0]
     groups, total = len(n), float(n.sum())
-    facts = dict(ci_level=level, n=int(total), n_clusters=groups, unit="share of answers")
+    facts = dict(n=int(total), n_clusters=groups, unit="share of answers")
     if not total:
         return nothing("no_valid_answers", "no answers", **facts, method="Wilson")
     share = float(k.sum()) / total
@@ -173,14 +171,14 @@ def pooled_share(
         variance, df = uneven
     if groups < 2 or variance <= 0:
         why = "one paradigm" if groups < 2 else "all paradigms agree"
-        low, high = wilson(share * total, total, level)
+        low, high = wilson(share * total, total)
         said = f"{why}: an interval of independent answers"
         return Estimate(
             share, ci_low=low, ci_high=high, **facts, method="Wilson", target="F", detail=said
         )
-    ratio = float(norm.ppf((1 + level) / 2) / t.ppf((1 + level) / 2, df)) ** 2
+    ratio = float(norm.ppf(0.975) / t.ppf(0.975, df)) ** 2
     worth = min(total, share * (1 - share) / variance) * ratio
-    low, high = wilson(share * worth, worth, level)
+    low, high = wilson(share * worth, worth)
     counts = f", which count as {df + 1:.1f} that weigh alike" if df < groups - 1 else ""
     few = {"status": "few_clusters", "detail": f"{groups} paradigms{counts}"} if df < 5 else {}
     method = "Wilson at the effective number of answers, paradigms as clusters"

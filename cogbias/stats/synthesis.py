@@ -89,7 +89,6 @@ class Synthesis(NamedTuple):
 def synthesise(
     effects: Sequence[float] | np.ndarray,  # one per model
     variances: Sequence[float] | np.ndarray,  # squared standard errors
-    level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "probability",  # unit of the effects
 ) -> Synthesis:
     "Random-effects mean, prediction interval and spread of independent effects."
@@ -97,12 +96,12 @@ def synthesise(
 
     studies = _usable(effects, variances)
     k, left_out = len(studies.y), studies.left_out
-    known = dict(ci_level=level, unit=unit, n_clusters=k)
+    known = dict(unit=unit, n_clusters=k)
     if k < 2:
         why = joined("no effect to combine" if k == 0 else "one effect", left_out)
         if k == 0:
             return Synthesis(nothing("insufficient", why, **known), (nan, nan), nan, nan, nan)
-        alone = with_t(float(studies.y[0]), sqrt(studies.v[0]), nan, level)
+        alone = with_t(float(studies.y[0]), sqrt(studies.v[0]), nan, 0.95)
         said = dict(method="one effect, normal interval", p_method="normal", target="F")
         mean = Estimate(**alone, **known, **said, status="too_few_clusters", detail=why)
         return Synthesis(mean, (nan, nan), nan, nan, nan)
@@ -111,14 +110,14 @@ def synthesise(
     se = sqrt(max(1.0, q / df) / weight.sum())
     few = f"{k} effects: the interval is rough" if k < 6 else ""
     found = Estimate(
-        **with_t(mean, se, df, level),
+        **with_t(mean, se, df, 0.95),
         **known,
         method="REML, Knapp-Hartung with q >= 1",
         p_method="t",
         status="few_clusters" if few else "ok",
         detail=joined(few, left_out),
     )
-    half = critical_value(df, level) * sqrt(tau2 + se**2) if k > 2 else nan
+    half = critical_value(df, 0.95) * sqrt(tau2 + se**2) if k > 2 else nan
     q = _fit(studies, 0.0).q
     return Synthesis(found, (mean - half, mean + half), sqrt(tau2), q, float(chdtrc(df, q)))
 
