@@ -9,7 +9,6 @@ __all__ = ['VALUES', 'BETS', 'TASKS', 'DEFAULT', 'TOLD', 'UNTOLD', 'CORPORA', 'H
            'train_encoders', 'stored_training', 'stored_trainings', 'first_stages', 'training_words']
 
 # %% ../nbs/21_trained_encoders.ipynb #50885ddb
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
@@ -23,7 +22,7 @@ from cogbias.backends.encoder import (
     ARCHITECTURES,
     LABEL,
     OWN,
-    check_architecture,
+    TRAINED_HERE,
     encoder_folder,
     stored_label,
 )
@@ -84,27 +83,18 @@ class TrainedName(NamedTuple):
         return f"{self.base}@{self.task}"
 
 
-_NAME_OF_ENCODER = re.compile(
-    rf"encoder/(?:(?P<family>{UNTOLD}|{TOLD})_)?"
-    rf"(?P<architecture>{'|'.join(ARCHITECTURES)})@(?P<task>\w+([+]\w+)*)"
-)
-
-
 def trained_name(
     model: str,  # backend/name
 ) -> TrainedName | None:  # None: it is no encoder that is trained here
     "The name of a trained encoder, taken apart."
-    if not (found := _NAME_OF_ENCODER.fullmatch(model)):
-        if model.startswith("encoder/"):
-            check_architecture(model.removeprefix("encoder/"))
+    backend, _, name = model.partition("/")
+    if backend != "encoder" or not (found := TRAINED_HERE.fullmatch(name)):
         return None
     tasks = found["task"].split("+")
     for task in tasks if tasks != [DEFAULT] else ():
         if task not in TASKS:
             known = nearest(task, [DEFAULT, *TASKS])
             raise CogbiasError(f"{model}: task {task!r} is not known; {known}")
-        if tasks.count(task) > 1:
-            raise CogbiasError(f"{model}: names the task {task!r} more than once; name it once")
     return TrainedName(found["family"] or "", found["architecture"], found["task"])
 
 # %% ../nbs/21_trained_encoders.ipynb #9fa0d30d

@@ -132,8 +132,8 @@ def test_an_interrupt_ends_the_program_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("print('Loading', flush=True)", "no JSON"),
-        ("answer('A', -1)", "without the id of its question"),
+        ("print('Loading', flush=True)", "but 'Loading'"),
+        ("answer('A', -1)", "wrote no answer to question"),
         ("sys.exit('no memory')", "its last words: no memory"),
         ("time.sleep(60)", "did not return within 0.5 s"),
     ],

@@ -158,9 +158,7 @@ def test_the_report_rebuilds_every_table_and_figure_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("small_electra@coin", "architecture 'small_electra' is not known"),
         ("small_bert@coin+roulette", "task 'roulette' is not known"),
-        ("small_bert@coin+coin", "names the task 'coin' more than once"),
     ],
 )
 def test_a_name_that_means_no_encoder_is_refused_before_anything_else(

@@ -168,13 +168,12 @@ def _number_in(value: Any) -> float | None:
 
 def _answer_of_chances(item: Mapping[str, Any], given: Mapping[Any, Any]) -> Answer:
     "Probabilities as an answer."
-    labels = [str(each["label"]) for each in item["options"]]
     chances = {str(label): _number_in(value) for label, value in given.items()}
+    labels = [str(each["label"]) for each in item["options"]]
     for label, chance in chances.items():
-        if label not in labels:
-            return _unreadable(f"a probability for {label!r:.40}, which is not offered")
-        if chance is None or not -1e-9 <= chance <= 1 + ROUNDED:
-            return _unreadable(f"a probability of {label!r:.40} that is no number from 0 to 1")
+        if label not in labels or chance is None or not -1e-9 <= chance <= 1 + ROUNDED:
+            words = "which is not offered, or that is no number from 0 to 1"
+            return _unreadable(f"a probability of {label!r:.40}, {words}")
     total = math.fsum(chances.values())
     if abs(total - 1) > ROUNDED:
         words = f"probabilities that add up to {total:.6g} instead of 1"

@@ -376,11 +376,13 @@ def load_model(
             f"{folder.name}: its tokenizer knows {len(tokenizer):,} tokens, its model {known:,}; "
             f"save the two that were trained together"
         )
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token_id = ends[0]
     model.generation_config = GenerationConfig(
         do_sample=False,
         num_beams=1,
         eos_token_id=ends,
-        pad_token_id=ends[0] if tokenizer.pad_token_id is None else tokenizer.pad_token_id,
+        pad_token_id=tokenizer.pad_token_id,
         bos_token_id=tokenizer.bos_token_id,
         decoder_start_token_id=scorer.start[0] if is_reader else None,
     )
@@ -485,25 +487,6 @@ def gumbel_rows(
     return process
 
 # %% ../../nbs/backends/hf.ipynb #eefd27f6
-def _padded(
-    prompts: Sequence[Sequence[int]], pad: int, in_front: bool
-) -> "tuple[torch.Tensor, torch.Tensor]":
-    "Prompts as rows of one length, and which of their tokens count."
-    import torch
-
-    longest = max(map(len, prompts))
-    gaps = [longest - len(each) for each in prompts]
-    rows = [
-        [pad] * gap + [*each] if in_front else [*each] + [pad] * gap
-        for each, gap in zip(prompts, gaps)
-    ]
-    counts = [
-        [0] * gap + [1] * len(each) if in_front else [1] * len(each) + [0] * gap
-        for each, gap in zip(prompts, gaps)
-    ]
-    return torch.tensor(rows), torch.tensor(counts)
-
-
 def generate(
     loaded: LoadedModel,  # the model
     prompts: Sequence[Sequence[int]],  # token ids, one row each
@@ -515,16 +498,17 @@ def generate(
     import torch
 
     model, ends = loaded.model, set(loaded.ends)
-    pad = model.generation_config.pad_token_id
-    ids, counts = _padded(prompts, pad, in_front=not loaded.reads_first)
-    begun, decoder = ids.shape[1], {}
+    side = "right" if loaded.reads_first else "left"
+    filled = {"input_ids": [[*each] for each in prompts]}
+    batch = loaded.tokenizer.pad(filled, padding_side=side, return_tensors="pt").to(model.device)
+    begun, decoder = batch["input_ids"].shape[1], {}
     if loaded.reads_first:
         start = torch.tensor([loaded.scorer.start] * len(prompts), device=model.device)
         begun, decoder = start.shape[1], {"decoder_input_ids": start}
     with torch.inference_mode():
         grown = model.generate(
-            ids.to(model.device),
-            attention_mask=counts.to(model.device),
+            batch["input_ids"],
+            attention_mask=batch["attention_mask"],
             max_new_tokens=max_tokens,
             logits_processor=[gumbel_rows(seeds, temperature)],
             **decoder,
