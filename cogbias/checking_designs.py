@@ -228,16 +228,13 @@ def _odd_signs(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
 
 
 def _of_a_file(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
-    "What a file leaves open, or says without effect."
+    "What a file leaves open, or says in a word that means something else."
     texts = (text for name, text in paradigm.files.items() if name.endswith(".toml"))
     declared = tomllib.loads(next(texts, "").removeprefix("\ufeff"))
     contents = paradigm.question.contents if paradigm.question else ()
     if "bias" not in declared.get("number", {"bias": ""}):
         said = "nothing says where the bias moves the number, so larger is taken to be the bias"
         yield Finding("default_direction", False, said, 'write number.bias = "higher" or "lower"')
-    if "question" in declared and all(each.frames for each in contents):
-        said = "the question of the declaration is never asked: every wording has its prompts"
-        yield Finding("never_asked", False, said, "leave the question out, or the column prompt")
     if marked := [each.name for each in contents if each.published]:
         said = f"{len(marked)} of {len(contents)} wordings are marked as published"
         remedy = "they are analysed separately; if you did not intend this, rename the column"

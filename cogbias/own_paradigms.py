@@ -206,17 +206,13 @@ def shared_places_line(
     )
 
 
-_AS_ITEMS = ("condition", "pair_id", "cluster", "stratum")  # columns that trials copy from items
-
-
 def _check_answers(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
     "Refuse the first trial that says what its item does not allow."
     offers = Offers(items)
     rows = trials.astype(object).where(trials.notna(), None).to_dict("records")
     for row in rows:
         item = offers.item[row["item_id"]]
-        place = next((each for each in _AS_ITEMS if row[each] != item[each]), "")
-        fault = f"another {place} than its item" if place else answer_fault(offers, row)
+        fault = answer_fault(offers, row)
         if not fault and item["answer"] == "number" and row["value"] is not None:
             fault = outside_range(item, row["value"])
         if fault:

@@ -28,18 +28,11 @@ NEAR = 0.8  # Jaccard index from which two texts are near duplicates
 def _likeness_to_nearest(texts: Sequence[str]) -> np.ndarray:
     "Likeness of every text to its nearest neighbor: Jaccard index of words, shape (n,)."
     from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.neighbors import NearestNeighbors
 
     words = CountVectorizer(binary=True, token_pattern=r"\w+").fit_transform(texts)
-    sizes = np.asarray(words.sum(axis=1)).ravel()
-    nearest = np.zeros(len(texts))
-    for start in range(0, len(texts), 512):
-        shared = (words[start : start + 512] @ words.T).toarray()
-        either = sizes[start : start + 512, None] + sizes[None, :] - shared
-        alike = shared / np.maximum(either, 1)
-        rows = np.arange(len(alike))
-        alike[rows, start + rows] = 0.0
-        nearest[start : start + 512] = alike.max(axis=1)
-    return nearest
+    near = NearestNeighbors(n_neighbors=1, metric="jaccard").fit(words.toarray().astype(bool))
+    return 1 - near.kneighbors()[0].ravel()
 
 
 def filling_quality(

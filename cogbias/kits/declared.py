@@ -707,6 +707,8 @@ def read_declaration(
             raise CogbiasError(f"{file}: there is no such file") from None
         except UnicodeDecodeError:
             raise CogbiasError(f"{file}: is no UTF-8 text; save it as UTF-8") from None
+        except OSError as error:
+            raise CogbiasError(f"{file}: cannot be read ({error.strerror})") from None
 
     found = {path.name: text_of(path, LARGEST_DECLARATION)}
     if named := table_named(str(path), parsed(str(path), found[path.name])):

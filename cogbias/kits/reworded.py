@@ -6,7 +6,7 @@
 __all__ = ['SUITE', 'base_of', 'numeric_of', 'check_variants', 'reworded']
 
 # %% ../../nbs/kits/reworded.ipynb #86806948
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
@@ -16,7 +16,6 @@ from typing import Any
 import pandas as pd
 
 from ..design import IMPORTED, Contrast, Paradigm, contrast_kinds, paradigm
-from ..frames import text_faults
 from ..settings import check_settings
 from ..tables import CogbiasError, identified
 from .classic import BASE
@@ -29,6 +28,7 @@ from cogbias.kits.declared import (
     note_between,
     prompt_fault,
 )
+from .shelf import set_faults
 from cogbias.kits.variants import (
     DECLARED,
     PERSONA,
@@ -38,7 +38,7 @@ from cogbias.kits.variants import (
     one_wording,
     variants_of,
 )
-from .wordings import Wordings, as_read, part_fault
+from .wordings import Wordings, part_fault
 
 # %% ../../nbs/kits/reworded.ipynb #1b086eaa
 SUITE = "own/"  # of every paradigm that a user's file or table declares
@@ -180,27 +180,18 @@ def _of_a_classic(own: Reworded, name: str, base: Paradigm, faults: Faults) -> d
     }
 
 # %% ../../nbs/kits/reworded.ipynb #5fd99f7e
-def _own_sets(own: Reworded, base: Paradigm, faults: Faults) -> dict[str, dict[str, str]]:
+def _own_sets(own: Reworded, base: Paradigm, faults: Faults) -> dict[str, Mapping[str, str]]:
     "The wordings of a declaration as sets of texts for the written gaps of a scenario."
     from cogbias.kits.scenario import sets_of  # few files need it
 
     rules = base.written.gaps
     sets = dict(sets_of(base.written)) if own.keep_wordings else {}
-    seen = {as_read(text): name for name, texts in sets.items() for text in texts.values()}
     note_between(own.wordings, Gaps(tuple(rules)), faults)
     _note_strange(own, tuple(rules), sets, faults)
     for each in own.wordings:
-        texts = {gap: " ".join(str(each.get(gap) or "").split()) for gap in rules}
-        for gap, text in texts.items():
-            at = f"wordings.{each.wording}.{gap}"
-            if fault := prompt_fault(text):
-                faults.note(at, fault)
-            for fault in text_faults(rules[gap], text, texts=texts) if text else ():
-                faults.note(at, f"{fault}; keep to {rules[gap].rules}")
-            before = seen.setdefault(as_read(text), each.wording)
-            if before != each.wording:
-                faults.note(at, f"{before!r} has the same text; write another one")
-        sets[each.wording] = texts
+        sets[each.wording] = {gap: " ".join(str(each.get(gap) or "").split()) for gap in rules}
+    for name, gap, fault in set_faults(sets, rules):
+        faults.note(f"wordings.{name}.{gap}", f"{fault}; keep to {rules[gap].rules}")
     faults.tell()
     return sets
 
@@ -240,15 +231,18 @@ def _told_otherwise(
     @wraps(make)
     def items(*arguments: Any, **given: Any) -> pd.DataFrame:
         table = make(*arguments, **given).assign(paradigm=name)
-        told = table["system"].tolist() if own.system is None else [own.system] * len(table)
-        joined = [" ".join(filter(None, [own.persona, each])) or None for each in told]
-        asked = table.assign(system=pd.Series(joined, dtype="object"))
+
+        def told_to(person: str | None) -> pd.DataFrame:
+            told = table["system"] if own.system is None else [own.system] * len(table)
+            joined = [" ".join(filter(None, [person, each])) or None for each in told]
+            return table.assign(system=pd.Series(joined, dtype="object"))
+
+        asked = told_to(own.persona)
         if "no_persona" in (own.variants or ()):
-            alone = table.assign(system=pd.Series([each or None for each in told], dtype="object"))
+            alone = told_to(None).assign(variant="no_persona")
             for column in {"pair_id", "order_group"} & set(table.columns):
                 alone[column] = alone[column] + "-no_persona"
-            both = [asked.assign(variant="base"), alone.assign(variant="no_persona")]
-            asked = pd.concat(both, ignore_index=True)
+            asked = pd.concat([asked.assign(variant="base"), alone], ignore_index=True)
             asked.attrs = dict(table.attrs)
         return identified(asked)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..frames import Gap, text_faults
+from .wordings import as_read
 from ..tables import CogbiasError, file_text, from_home, nearest, shipped
 
 # %% ../../nbs/kits/shelf.ipynb #e07c2d49
@@ -20,20 +21,20 @@ Sets = Mapping[str, Mapping[str, str]]  # name of a set -> gap -> text
 def set_faults(
     sets: Sets,  # what was written
     gaps: Mapping[str, Gap],  # what is asked for
-) -> Iterator[str]:
-    "Everything that is wrong with the sets of a shelf, in words."
+) -> Iterator[tuple[str, str, str]]:  # set, gap, what is wrong with its text
+    "Everything that is wrong with the sets of a shelf."
     seen: dict[str, str] = {}  # text -> set
     for name, texts in sets.items():
         texts = texts if isinstance(texts, Mapping) else {}
         for gap in [each for each in texts if each not in gaps]:
-            yield f"set {name!r}: no gap is called {gap!r}; {nearest(gap, gaps)}"
+            yield name, gap, f"is no gap; {nearest(gap, gaps)}"
         for gap, rule in gaps.items():
             text = str(texts.get(gap, ""))
             for fault in text_faults(rule, text, texts=texts):
-                yield f"set {name!r}, gap {gap!r}: {text!r:.60} {fault}"
-            plain = " ".join(text.lower().split())
-            if seen.setdefault(plain, name) != name:
-                yield f"set {name!r}, gap {gap!r}: the text is that of set {seen[plain]!r}"
+                yield name, gap, fault
+            before = seen.setdefault(as_read(text), name)
+            if before != name:
+                yield name, gap, f"{before!r} has the same text; write another one"
 
 # %% ../../nbs/kits/shelf.ipynb #d9fe92eb
 def read_shelf(
@@ -45,8 +46,10 @@ def read_shelf(
         sets = tomllib.loads(file_text(Path(from_home(path))))
     except ValueError as error:
         raise CogbiasError(f"{path}: not readable as TOML ({error}); mend the line") from None
-    for fault in set_faults(sets, gaps) if sets else ["holds no set; write a table of texts"]:
-        raise CogbiasError(f"{path}: {fault}")
+    if not sets:
+        raise CogbiasError(f"{path}: holds no set; write a table of texts")
+    for name, gap, fault in set_faults(sets, gaps):
+        raise CogbiasError(f"{path}: set {name!r}, gap {gap!r}: {fault}")
     return sets
 
 

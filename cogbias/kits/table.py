@@ -39,12 +39,14 @@ from cogbias.kits.declared import (
     Number,
     by_condition,
     checked,
+    text_fault,
 )
 from .file import measure_of, own_name, paradigm_of_files
 
 # %% ../../nbs/kits/table.ipynb #04a1e8af
 DATA, ITEMS_FILE = "paradigm.json", "items.jsonl"  # names of the two texts
 _ABOUT_FIELDS = tuple(each.name for each in fields(About))
+_TEXTS = ("title", "bias", "summary", "norm", "positive", "source")
 _PLAIN_FIELDS = ("name", "factors", "breakdown", "target_role", "clusters", "levels", "roles")
 
 
@@ -108,6 +110,9 @@ def paradigm_of_data(
 ) -> Paradigm:
     "A paradigm from data."
     kept = json.loads(files[DATA])
+    for name in ("name", *_TEXTS):
+        if fault := text_fault(kept[name]):  # of a stranger's folder, and shown in a terminal
+            raise CogbiasError(f"{DATA}: {name}: {fault}")
     settings, contrasts = kept.pop("settings"), tuple(map(_contrast_of, kept.pop("contrasts")))
     table = _items_of_text(files[ITEMS_FILE])
 
@@ -199,33 +204,28 @@ def _from_wordings(table: pd.DataFrame, name: str, told: Mapping[str, Any]) -> P
     return with_files(replace(made, caveats=(*caveats, at_hand)), files, paradigm_of_files)
 
 
-def _as_role(options: Any, target_role: str) -> dict[str, float]:
-    "What each role counts: 1 for the target, 0 for every other one."
-    roles = [each["role"] for listed in options for each in listed]
-    return {target_role: 1.0, **{role: 0.0 for role in roles if role != target_role}}
-
-
 def _from_items(table: pd.DataFrame, name: str, told: OfItems, target_role: str) -> Paradigm:
     "The paradigm of an items table, as it is."
     items = identified(table.assign(paradigm=own_name(name)).reset_index(drop=True))
-    numbers = (items["answer"] == "number").all()
-    lower = told.number is not None and told.number.bias == "lower"
+    number = told.number or NumberOfItems()
+    lower = number.bias == "lower"
+    if numbers := (items["answer"] == "number").all():
+        unit = told.unit or number.unit or "units"
+        scored = {"score": {}, "outcome": "value", "kind": "mean_difference", "unit": unit}
+        scored["direction"] = -1.0 if lower else 1.0
+    else:
+        roles = [each["role"] for listed in items["options"] for each in listed]
+        scored = {"score": dict.fromkeys([target_role, *roles], 0.0) | {target_role: 1.0}}
     sides = "control minus treatment" if lower else "treatment minus control"
-    unit = told.unit or (told.number and told.number.unit) or "units"
-    direction = -1.0 if lower else 1.0
-    of_numbers = {"outcome": "value", "kind": "mean_difference"}
-    of_numbers |= {"unit": unit, "direction": direction}
     contrast = Contrast(
         measure=told.measure or measure_of(told.bias),
         title=told.compares or f"{'Answer' if numbers else 'Target'}, {sides}",
-        score={} if numbers else _as_role(items["options"], target_role),
         smallest=told.smallest,
-        **(of_numbers if numbers else {}),
+        **scored,
     )
-    texts = ("title", "bias", "summary", "norm", "positive", "source")
     names = [each for each in table.columns if each not in ITEMS.names]
     made = Paradigm(
-        **{each: getattr(told, each) for each in texts},
+        **{each: getattr(told, each) for each in _TEXTS},
         conditions=by_condition(told.conditions),
         caveats=(*told.caveats, "Made from a table of items, outside of the package."),
         name=own_name(name),
