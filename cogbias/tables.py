@@ -265,19 +265,14 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 # %% ../nbs/00_tables.ipynb #95d835d3
+_FACTORS = {kind: Column("", kind, "", optional=True) for kind in ("text", "number")}
+
+
 def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
-    "Row and fault of the first value unfit for a factor of texts, or of numbers and flags."
-    filled = [(row, value) for row, value in enumerate(values) if not is_empty(value)]
-    is_text = bool(filled) and isinstance(filled[0][1], str)
-    for row, value in filled:
-        if isinstance(value, str) != is_text or kind_of(value) in ("list", "mapping"):
-            fault = f"holds {kind_of(value)} {value!r:.60}; a factor holds texts, or numbers"
-        else:
-            kind = "text" if is_text else "number"
-            fault = "" if isinstance(value, bool) else Column("", kind, "").fault(value)
-        if fault:
-            return row, fault
-    return None
+    "Row and fault of the first value unfit for a factor: of texts, or of numbers and flags."
+    plain = [int(each) if isinstance(each, bool) else each for each in values]
+    first = next((each for each in plain if not is_empty(each)), 0)
+    return _FACTORS["text" if isinstance(first, str) else "number"].first_fault(plain)
 
 # %% ../nbs/00_tables.ipynb #05f46eb7
 def check_columns(
