@@ -303,7 +303,6 @@ class Schema:
     columns: tuple[Column, ...]
     key: tuple[str, ...] = ()  # columns of which each row needs its own
     open: bool = False
-    identity: tuple[str, ...] = ()  # columns whose hash is the id
     beside: tuple[Column, ...] = ()  # known columns that a table may lack; checked where they are
 
     @property
@@ -452,7 +451,6 @@ ITEMS = Schema(
     ),
     key=("item_id",),
     open=True,
-    identity=IDENTITY,
     beside=_columns(
         ("lowest", "number?", "smallest number that counts as an answer; empty: any"),
         ("highest", "number?", "largest number that counts as an answer; empty: any"),
@@ -1171,30 +1169,11 @@ def load_table(
     path: Path | str,  # a file that save_table wrote, or one like it
     schema: Schema,  # ITEMS, TRIALS or EFFECTS
 ) -> pd.DataFrame:
-    "Read a table of our own and check it; the ids of items must fit what they stand for."
+    "Read a table and check it."
     path = Path(path)
     table = _read_file(path, schema)
     with _naming_file(path):
-        table = schema.check(with_plain_types(table, schema), _record_name)
-        made = item_ids(table) if schema.identity else []
-        for row, (given, wanted) in enumerate(zip(table["item_id"], made) if made else ()):
-            if given != wanted:
-                raise CogbiasError(
-                    f"items table: column 'item_id' holds {given!r:.40} in "
-                    f"{_record_name(row)}, but the row was edited and is {wanted!r}; edited items "
-                    "are asked with --items, in which ids may be left out"
-                )
-    return _with_text_types(table, schema)
-
-
-def _with_text_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    "The checked table with its texts as pandas keeps texts."
-    texts = {
-        each.name: table[each.name].astype("str").where(table[each.name].notna(), None)
-        for each in schema.columns
-        if each.kind == "text" and table[each.name].notna().any()
-    }
-    return table.assign(**texts)
+        return schema.check(with_plain_types(table, schema), _record_name).infer_objects()
 
 # %% ../nbs/00_tables.ipynb #304e5d76
 def check_outside_items(
@@ -1223,7 +1202,7 @@ def load_outside_items(
     with _naming_file(path):
         made = check_outside_items(table, known, _record_name)
     names = [*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]
-    return _with_text_types(made[names], ITEMS)
+    return made[names].infer_objects()
 
 # %% ../nbs/00_tables.ipynb #e19a8ce6
 def given_table(

@@ -187,8 +187,6 @@ def test_a_file_that_pandas_wrote_holds_the_same_items(tmp_path: Path) -> None:
 def test_an_edited_text_is_another_item(tmp_path: Path) -> None:
     place = tmp_path / "mine.jsonl"
     save_table(FRAMING.assign(prompt="Think twice. " + FRAMING["prompt"]), place)
-    with pytest.raises(CogbiasError, match="record 1, but the row was edited"):
-        load_table(place, ITEMS)
     assert not set(load_items(place)["item_id"]) & set(FRAMING["item_id"])
 
 
