@@ -31,6 +31,7 @@ from .folder import declarations as texts_of_folder
 from .kits.file import paradigm_from_file
 from .kits.table import DATA, frozen, paradigm_from, paradigm_of_texts
 from cogbias.tables import (
+    IDENTITY,
     ITEMS,
     TABLES,
     CogbiasError,
@@ -130,7 +131,7 @@ def _of_table(table: pd.DataFrame, place: Path) -> dict[str, Any]:
     table = check_columns(table, what=f"{ITEMS.name} table")
     if table.index.name == "item_id":
         table = table.reset_index()
-    elif "item_id" not in table and {"paradigm", *ITEMS.identity} <= set(table.columns):
+    elif "item_id" not in table and {*IDENTITY} <= set(table.columns):
         table = identified(with_plain_types(table, ITEMS))
     if "item_id" not in table:
         return _fields_of_one(paradigm_from(table), place)

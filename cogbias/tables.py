@@ -265,19 +265,14 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 # %% ../nbs/00_tables.ipynb #95d835d3
+_FACTORS = {kind: Column("", kind, "", optional=True) for kind in ("text", "number")}
+
+
 def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
-    "Row and fault of the first value unfit for a factor of texts, or of numbers and flags."
-    filled = [(row, value) for row, value in enumerate(values) if not is_empty(value)]
-    is_text = bool(filled) and isinstance(filled[0][1], str)
-    for row, value in filled:
-        if isinstance(value, str) != is_text or kind_of(value) in ("list", "mapping"):
-            fault = f"holds {kind_of(value)} {value!r:.60}; a factor holds texts, or numbers"
-        else:
-            kind = "text" if is_text else "number"
-            fault = "" if isinstance(value, bool) else Column("", kind, "").fault(value)
-        if fault:
-            return row, fault
-    return None
+    "Row and fault of the first value unfit for a factor: of texts, or of numbers and flags."
+    plain = [int(each) if isinstance(each, bool) else each for each in values]
+    first = next((each for each in plain if not is_empty(each)), 0)
+    return _FACTORS["text" if isinstance(first, str) else "number"].first_fault(plain)
 
 # %% ../nbs/00_tables.ipynb #05f46eb7
 def check_columns(
@@ -308,7 +303,6 @@ class Schema:
     columns: tuple[Column, ...]
     key: tuple[str, ...] = ()  # columns of which each row needs its own
     open: bool = False
-    identity: tuple[str, ...] = ()  # columns whose hash is the id
     beside: tuple[Column, ...] = ()  # known columns that a table may lack; checked where they are
 
     @property
@@ -457,7 +451,6 @@ ITEMS = Schema(
     ),
     key=("item_id",),
     open=True,
-    identity=IDENTITY,
     beside=_columns(
         ("lowest", "number?", "smallest number that counts as an answer; empty: any"),
         ("highest", "number?", "largest number that counts as an answer; empty: any"),
@@ -1176,30 +1169,11 @@ def load_table(
     path: Path | str,  # a file that save_table wrote, or one like it
     schema: Schema,  # ITEMS, TRIALS or EFFECTS
 ) -> pd.DataFrame:
-    "Read a table of our own and check it; the ids of items must fit what they stand for."
+    "Read a table and check it."
     path = Path(path)
     table = _read_file(path, schema)
     with _naming_file(path):
-        table = schema.check(with_plain_types(table, schema), _record_name)
-        made = item_ids(table) if schema.identity else []
-        for row, (given, wanted) in enumerate(zip(table["item_id"], made) if made else ()):
-            if given != wanted:
-                raise CogbiasError(
-                    f"items table: column 'item_id' holds {given!r:.40} in "
-                    f"{_record_name(row)}, but the row was edited and is {wanted!r}; edited items "
-                    "are asked with --items, in which ids may be left out"
-                )
-    return _with_text_types(table, schema)
-
-
-def _with_text_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    "The checked table with its texts as pandas keeps texts."
-    texts = {
-        each.name: table[each.name].astype("str").where(table[each.name].notna(), None)
-        for each in schema.columns
-        if each.kind == "text" and table[each.name].notna().any()
-    }
-    return table.assign(**texts)
+        return schema.check(with_plain_types(table, schema), _record_name).infer_objects()
 
 # %% ../nbs/00_tables.ipynb #304e5d76
 def check_outside_items(
@@ -1228,7 +1202,7 @@ def load_outside_items(
     with _naming_file(path):
         made = check_outside_items(table, known, _record_name)
     names = [*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]
-    return _with_text_types(made[names], ITEMS)
+    return made[names].infer_objects()
 
 # %% ../nbs/00_tables.ipynb #e19a8ce6
 def given_table(

@@ -163,6 +163,4 @@ def test_items_of_any_paradigm_can_be_asked_from_a_file(tmp_path, capsys, name):
 def test_an_edited_text_is_another_item(tmp_path: Path) -> None:
     place = tmp_path / "mine.jsonl"
     save_table(FRAMING.assign(prompt="Think twice. " + FRAMING["prompt"]), place)
-    with pytest.raises(CogbiasError, match="record 1, but the row was edited"):
-        load_table(place, ITEMS)
     assert not set(load_items(place)["item_id"]) & set(FRAMING["item_id"])

@@ -32,7 +32,16 @@ from ..folder import items as items_of
 from ..folder import trials as trials_of
 from ..own_paradigms import know
 from ..participants import Answer, is_simulated
-from ..tables import ITEMS, TABLES, TRIALS, CogbiasError, given_table, nearest, save_table
+from cogbias.tables import (
+    READ_BY_OTHERS,
+    TABLES,
+    TRIALS,
+    CogbiasError,
+    given_table,
+    nearest,
+    save_table,
+)
+from ..trials import rows_of
 
 # %% ../../nbs/30_exchange.ipynb #bd6a64c8
 _SOURCE = {"data_set": "table", "also_in": None, "usable": True, "problem": "", "note": ""}
@@ -91,14 +100,6 @@ def import_items(
     return FORMATS[format](path)
 
 # %% ../../nbs/30_exchange.ipynb #26e1c12f
-_OF_ANSWERS = ("choice", "value")
-
-
-def _plain(value: Any) -> Any:
-    "A cell of a table, None where it is empty."
-    return None if not isinstance(value, (list, dict)) and pd.isna(value) else value
-
-
 def read_tables(
     path: Path | str,  # a folder with items and trials, as .csv, .jsonl or .parquet
 ) -> Imported:
@@ -114,31 +115,29 @@ def read_tables(
             raise CogbiasError(
                 f"{path}: holds no {name}.csv; export a folder to see what is needed"
             )
-    every, theirs = load_items(files["items"]), [f"published_{name}" for name in _OF_ANSWERS]
-    _, trials = given_table(files["trials"], TRIALS, beside=theirs)
+    every = load_items(files["items"])
+    _, trials = given_table(files["trials"], TRIALS, beside=READ_BY_OTHERS)
     items = {
         name: with_own_factors(table.reset_index(drop=True))
         for name, table in every.groupby("paradigm", sort=False)
     }
     known, cells = {*every["item_id"]}, []
-    for (participant, name), rows in trials.groupby(["participant", "paradigm"], sort=False):
-        if lacking := {*rows["item_id"]} - known:
+    for (participant, name), table in trials.groupby(["participant", "paradigm"], sort=False):
+        if lacking := {*table["item_id"]} - known:
             raise CogbiasError(
                 f"{files['trials']}: {len(lacking)} items of {participant} in {name} are not in "
                 f"{files['items'].name}, or were edited there"
             )
-        first, given = rows.iloc[0], []
-        for row in rows.to_dict("records"):
-            answer = Answer(**{each: _plain(row[each]) for each in Answer._fields if each in row})
-            read = tuple(_plain(row[each]) for each in theirs) if theirs[0] in row else None
-            given.append(
-                Given(row["item_id"], int(row["repeat"]), answer, _plain(row["seed"]), read)
-            )
-        said = (_plain(first[each]) for each in ("backend", "model", "revision", "temperature"))
+        rows, given = rows_of(table), []
+        for row in rows:
+            answer = Answer(**{each: row[each] for each in Answer._fields if each in row})
+            read = tuple(row[each] for each in READ_BY_OTHERS if each in row) or None
+            given.append(Given(row["item_id"], row["repeat"], answer, row["seed"], read))
+        first, ids = rows[0], list(dict.fromkeys(table["item_id"]))
+        said = (first[each] for each in ("backend", "model", "revision", "temperature"))
         simulated = is_simulated(participant)
         facts = {"answers": "imported from a table"}
         who = Recorded(participant, *said, simulated, (first["method"],), {}, facts)
-        ids = list(dict.fromkeys(rows["item_id"]))
         cells.append(ImportedCell(who, name, first["method"], ids, given))
     return Imported(f"answers of {Path(path).name}", items, cells)
 
@@ -189,23 +188,23 @@ def _inspect_sample(item: Mapping[str, Any]) -> dict[str, Any]:
     "An item as a sample of inspect_ai."
     user = {"role": "user", "content": item["prompt"]}
     shown: Any = item["prompt"]
-    if isinstance(item["system"], str):
+    if item["system"] is not None:
         shown = [{"role": "system", "content": item["system"]}, user]
-    rest = {name: _plain(value) for name, value in item.items()}
-    for name in ("item_id", "system", "prompt"):
-        del rest[name]
     return {
         "id": item["item_id"],
         "input": shown,
         "choices": [each["text"] for each in item["options"]] or None,
-        "metadata": {name: value for name, value in rest.items() if value is not None},
+        "metadata": {
+            name: value
+            for name, value in item.items()
+            if value is not None and name not in ("item_id", "system", "prompt")
+        },
     }
 
 
 def _save_inspect(table: pd.DataFrame, path: Path) -> Path:
     "Items as JSON lines for inspect_ai."
-    samples = map(_inspect_sample, ITEMS.check(table).to_dict("records"))
-    return save_table(pd.DataFrame(list(samples)), path)
+    return save_table(pd.DataFrame(map(_inspect_sample, rows_of(table))), path)
 
 
 EXPORTS = MappingProxyType(
