@@ -27,7 +27,6 @@ from .participants import is_simulated
 from cogbias.reporting.cell import (
     example_pair,
     html_table,
-    of_every_kind,
     prompt_card,
     side_by_side,
 )
@@ -119,9 +118,7 @@ def _marked_prompts(
 def _pair_page(pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
     "Two prompts side by side."
     texts = _marked_prompts(pair, lambda part: _HIGHLIGHT.format(html.escape(part)), html.escape)
-    names = [
-        ": ".join(filter(None, [each["condition"], titles.get(each["condition"])])) for each in pair
-    ]
+    names = [": ".join(filter(None, [each["condition"], titles.get(each["condition"])])) for each in pair]
     return side_by_side([prompt_card(name, text) for name, text in zip(names, texts)])
 
 
@@ -183,13 +180,9 @@ def _items_shown(items: pd.DataFrame) -> Shown:
         found = [*map(str, items[name].dropna().unique())]
         levels[name] = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
     tables = [counted, pd.DataFrame(levels.items(), columns=["factor", "levels"])]
-    first = items[items["paradigm"] == items["paradigm"].iloc[0]]
-    met = first.groupby("pair_id")["condition"].transform("nunique")
-    if met.max() == 1 and "crossed" in items:  # one condition: two bets on the same things
-        pair = of_every_kind(first)[:2]
-    else:
-        pair = first[first["pair_id"] == first["pair_id"].loc[met.idxmax()]]
-        pair = pair.drop_duplicates("condition").head(2).to_dict("records")
+    met = items.groupby("pair_id")["condition"].nunique()
+    pair = items[items["pair_id"] == met.idxmax()]
+    pair = pair.drop_duplicates("condition").head(2).to_dict("records")
     texts = zip(pair, _marked_prompts(pair, "«{}»".format))
     prompts = [f"[{item['condition']}]\n{text}" for item, text in texts]
     text = "\n\n".join([*(_as_text(each) for each in tables if len(each)), *prompts])

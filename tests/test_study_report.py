@@ -81,10 +81,10 @@ def test_published_numbers_are_marked_and_beside(bets):
 
 
 def test_who_says_nothing_of_the_values_has_no_belief(bets):
-    assert re.search(r"sim/type_only[^\n]*– \([^\n]*\(0 of ", bets)
+    assert re.search(r"sim/type_only[^\n]*coin \| – \(", bets)
 
 
 def test_accuracies_are_no_biases(bets):
     for title in ("Models and biases", "Temperature", "Profiles", "Cohen's d"):
         assert title not in bets
-    assert "Accuracy tasks are listed separately: bets/coin, bets/value." in bets
+    assert "Not on the common scale of biases: bets/coin, bets/value." in bets

@@ -272,7 +272,9 @@ def table_by_kind(
     for who in among:
         for name in bets.paradigms:
             asked = "value" if name == VALUE else "bet"
-            keys = {title: [part.format(asked=asked) for part in key] for title, key in columns.items()}
+            keys = {
+                title: [part.format(asked=asked) for part in key] for title, key in columns.items()
+            }
             if any(bets.at(who, name, *key) for key in keys.values()):
                 found = {title: bets.shown(who, name, *key) for title, key in keys.items()}
                 rows.append(bets.who[who] | {"asked": _kind(name)} | found)

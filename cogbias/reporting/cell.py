@@ -258,10 +258,8 @@ def accuracy_table(
         if bar is None or is_empty(bar["estimate"]):
             return "–"
         test, policy = p_words(bar["p_value"]), words_in(bar, "detail").partition("(")[2]
-        return (
-            f"{bar['estimate']:.2f}"
-            + (f" ({test})" if test else "")
-            + (f"; {policy.removesuffix(')')}" if policy else "")
+        return f"{bar['estimate']:.2f}" + (f" ({test})" if test else "") + (
+            f"; {policy.removesuffix(')')}" if policy else ""
         )
 
     for contrast in _truth_contrasts(paradigm):
@@ -366,13 +364,9 @@ def example_pair(
     if contrast.outcome == "right":
         return of_every_kind(rows)
     both = rows.groupby("pair_id")["condition"].nunique()
-    pair = rows[rows["pair_id"] == both.index[both.argmax()]]
-    order = [each for each in (contrast.control, contrast.treatment) if each]
-    return [
-        pair[pair["condition"] == condition].iloc[0].to_dict()
-        for condition in order
-        if (pair["condition"] == condition).any()
-    ]
+    pair = rows[rows["pair_id"] == both.idxmax()].drop_duplicates("condition")
+    treated = pair["condition"] == contrast.treatment
+    return pd.concat([pair[~treated], pair[treated]]).to_dict("records")
 
 # %% ../../nbs/reporting/00_cell.ipynb #0c52319d
 _CARD_HTML = (

@@ -78,9 +78,7 @@ def common_effects(
     table["model"] = table["model"].fillna(table["participant"])
     numbers = ["estimate", "se", "df", "ci_low", "ci_high"]
     asked = ["participant", "model", "temperature", "simulated", "paradigm", "variant"]
-    found = table[[*asked, *numbers, "status", "unit", "verdict"]].astype(
-        dict.fromkeys(numbers, float)
-    )
+    found = table[[*asked, *numbers, "status", "unit", "verdict"]].astype(dict.fromkeys(numbers, float))
     found.attrs["left_out"] = [name for name in place if name not in {*table["paradigm"]}]
     return found
 
@@ -123,13 +121,8 @@ def opening_notes(
     notes += [said for part, said in _NOT_PLAIN_MODELS.items() if part in named]
     if apart:
         notes.append(f"**{OTHER_PROMPTS}:** {plain_words(who_was_asked_other_prompts(apart))}")
-    units = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
-    for said, bias in (
-        ("Accuracy tasks are listed separately", False),
-        ("Not on the common scale, and left out below", True),
-    ):
-        if names := [name for name in left_out if is_bias(units[name]) == bias]:
-            notes.append(f"{said}: {', '.join(names)}.")
+    if left_out:
+        notes.append(f"Not on the common scale of biases: {', '.join(left_out)}.")
     return " ".join(notes)
 
 
@@ -170,9 +163,7 @@ def verdict_notes(
     )
     undecided = heads[[not VERDICTS[each].decides for each in heads["verdict"]]]
     where = undecided["participant"] + " in " + undecided["paradigm"]
-    for (word, reason), cells in where.groupby(
-        [undecided["word"], undecided["reason"]], sort=False
-    ):
+    for (word, reason), cells in where.groupby([undecided["word"], undecided["reason"]], sort=False):
         lines.append(f"*{word}* because {plain_words(reason)}: {plain_words(', '.join(cells))}.")
     if families := sorted(heads["family"].dropna().unique()):
         lines.append(f"Corrected together: {plain_words('; '.join(families))}.")
@@ -257,9 +248,7 @@ def published_homogeneity(
             ratio = hunter_schmidt_ratio(
                 cut, [published_d_variance(mean, n, n) for n in part["answers"]]
             )
-            varies = cut.max() - cut.min() > EQUAL and (
-                per != "bias" or part["model"].nunique() > 1
-            )
+            varies = cut.max() - cut.min() > EQUAL and (per != "bias" or part["model"].nunique() > 1)
             rows.append(
                 {
                     "per": per,
