@@ -78,7 +78,9 @@ def common_effects(
     table["model"] = table["model"].fillna(table["participant"])
     numbers = ["estimate", "se", "df", "ci_low", "ci_high"]
     asked = ["participant", "model", "temperature", "simulated", "paradigm", "variant"]
-    found = table[[*asked, *numbers, "status", "unit", "verdict"]].astype(dict.fromkeys(numbers, float))
+    found = table[[*asked, *numbers, "status", "unit", "verdict"]].astype(
+        dict.fromkeys(numbers, float)
+    )
     found.attrs["left_out"] = [name for name in place if name not in {*table["paradigm"]}]
     return found
 
@@ -163,7 +165,9 @@ def verdict_notes(
     )
     undecided = heads[[not VERDICTS[each].decides for each in heads["verdict"]]]
     where = undecided["participant"] + " in " + undecided["paradigm"]
-    for (word, reason), cells in where.groupby([undecided["word"], undecided["reason"]], sort=False):
+    for (word, reason), cells in where.groupby(
+        [undecided["word"], undecided["reason"]], sort=False
+    ):
         lines.append(f"*{word}* because {plain_words(reason)}: {plain_words(', '.join(cells))}.")
     if families := sorted(heads["family"].dropna().unique()):
         lines.append(f"Corrected together: {plain_words('; '.join(families))}.")
@@ -248,7 +252,9 @@ def published_homogeneity(
             ratio = hunter_schmidt_ratio(
                 cut, [published_d_variance(mean, n, n) for n in part["answers"]]
             )
-            varies = cut.max() - cut.min() > EQUAL and (per != "bias" or part["model"].nunique() > 1)
+            varies = cut.max() - cut.min() > EQUAL and (
+                per != "bias" or part["model"].nunique() > 1
+            )
             rows.append(
                 {
                     "per": per,
