@@ -233,6 +233,7 @@ def _effects_shown(effects: pd.DataFrame) -> Shown:
     marked = [f"{who} (simulated)" if is_simulated(who) else who for who in effects["participant"]]
     heads = claimed(effects.assign(participant=marked))
     table = heads[[*_COLUMNS_OF_EFFECTS]].rename(columns=_COLUMNS_OF_EFFECTS)
+    table = table.astype({"units": str})
 
     def page() -> str:
         drawn = heads.head(MOST_ROWS).groupby("unit", sort=False)

@@ -175,7 +175,9 @@ def model_bias_heatmap(
     judged = data[verdict].isin(BIAS_VERDICTS) if verdict else numbers.notna()
     limits = data.reindex(columns=["ci_low", "ci_high"]).astype(float)
     ends = [_ends(*each) for each in limits.to_numpy()]
-    texts = ["\n".join(filter(None, each)) for each in zip((signed(each, 2) for each in numbers), ends)]
+    texts = [
+        "\n".join(filter(None, each)) for each in zip((signed(each, 2) for each in numbers), ends)
+    ]
     shown = numbers.where(judged, 0.0).clip(-reach, reach)  # what is not judged is white
     cells = pd.DataFrame({"row": data[y], "column": data[x], "shown": shown, "text": texts})
     wide = cells.pivot(index="row", columns="column").reindex(index=rows)
