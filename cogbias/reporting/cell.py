@@ -83,7 +83,8 @@ def html_table(
 ) -> str:  # HTML
     "A table for readers, without its index."
     with pd.option_context("display.max_colwidth", None):
-        made = table.map(_cell_text).to_html(index=False, border=0, justify="left")
+        plain = table.map(_cell_text).rename_axis(columns=None)
+        made = plain.to_html(index=False, border=0, justify="left")
     whole = re.sub(r">\n\s*<", "><", made)
     return whole.replace("<td>", '<td style="text-align:left">')
 
@@ -258,10 +259,8 @@ def accuracy_table(
         if bar is None or is_empty(bar["estimate"]):
             return "–"
         test, policy = p_words(bar["p_value"]), words_in(bar, "detail").partition("(")[2]
-        return (
-            f"{bar['estimate']:.2f}"
-            + (f" ({test})" if test else "")
-            + (f"; {policy.removesuffix(')')}" if policy else "")
+        return f"{bar['estimate']:.2f}" + (f" ({test})" if test else "") + (
+            f"; {policy.removesuffix(')')}" if policy else ""
         )
 
     for contrast in _truth_contrasts(paradigm):
