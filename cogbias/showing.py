@@ -27,7 +27,6 @@ from .participants import is_simulated
 from cogbias.reporting.cell import (
     example_pair,
     html_table,
-    of_every_kind,
     prompt_card,
     side_by_side,
 )
@@ -183,13 +182,9 @@ def _items_shown(items: pd.DataFrame) -> Shown:
         found = [*map(str, items[name].dropna().unique())]
         levels[name] = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
     tables = [counted, pd.DataFrame(levels.items(), columns=["factor", "levels"])]
-    first = items[items["paradigm"] == items["paradigm"].iloc[0]]
-    met = first.groupby("pair_id")["condition"].transform("nunique")
-    if met.max() == 1 and "crossed" in items:  # one condition: two bets on the same things
-        pair = of_every_kind(first)[:2]
-    else:
-        pair = first[first["pair_id"] == first["pair_id"].loc[met.idxmax()]]
-        pair = pair.drop_duplicates("condition").head(2).to_dict("records")
+    met = items.groupby("pair_id")["condition"].nunique()
+    pair = items[items["pair_id"] == met.idxmax()]
+    pair = pair.drop_duplicates("condition").head(2).to_dict("records")
     texts = zip(pair, _marked_prompts(pair, "«{}»".format))
     prompts = [f"[{item['condition']}]\n{text}" for item, text in texts]
     text = "\n\n".join([*(_as_text(each) for each in tables if len(each)), *prompts])
@@ -238,6 +233,7 @@ def _effects_shown(effects: pd.DataFrame) -> Shown:
     marked = [f"{who} (simulated)" if is_simulated(who) else who for who in effects["participant"]]
     heads = claimed(effects.assign(participant=marked))
     table = heads[[*_COLUMNS_OF_EFFECTS]].rename(columns=_COLUMNS_OF_EFFECTS)
+    table = table.astype({"units": str})
 
     def page() -> str:
         drawn = heads.head(MOST_ROWS).groupby("unit", sort=False)

@@ -368,7 +368,7 @@ _OF_AN_ACCURACY = ReportWords(
     f"is right as often as the right option is there. {_CONSISTENCY}",
     comparison="Scores of simulated responders on the same prompts, by the default and by the "
     "published formulas.",
-    planted=_PLANTED.format("way to answer"),
+    planted=_PLANTED.format("way of answering"),
     caveat="An accuracy above guessing is not yet an understanding: compare it with the best "
     "constant policy, and with knowing only the type of a bet.",
 )

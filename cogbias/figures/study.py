@@ -158,6 +158,7 @@ def model_bias_heatmap(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Effects of every participant in every bias, with their uncertainty."
+    import seaborn as sns
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Patch, Rectangle
 
@@ -166,52 +167,55 @@ def model_bias_heatmap(
     numbers = data[value].astype(float)
     largest = numbers.abs()[np.isfinite(numbers)].max()
     reach = limit or (largest if largest > 0 else 1.0)
-    longest = [max(len(str(each)) for each in names) for names in (rows, columns)]
-    size = (
-        1.3 + 0.085 * longest[0] + 0.75 * len(columns),
-        1.2 + 0.05 * longest[1] + 0.42 * len(rows),
-    )
+    across, along = (max(len(str(each)) for each in names) for names in (rows, columns))
+    size = (1.3 + 0.085 * across + 0.75 * len(columns), 1.2 + 0.05 * along + 0.42 * len(rows))
     ax = axes_or_new(ax, *size)
     judged = data[verdict].isin(BIAS_VERDICTS) if verdict else numbers.notna()
-    shown = numbers.where(judged).clip(-reach, reach)
-    places = pd.DataFrame({"row": data[y], "column": data[x], "shown": shown})
-    grid = places.pivot(index="row", columns="column", values="shown").reindex(
-        index=rows, columns=columns
+    limits = data.reindex(columns=["ci_low", "ci_high"]).astype(float)
+    ends = [_ends(*each) for each in limits.to_numpy()]
+    texts = [
+        "\n".join(filter(None, each)) for each in zip((signed(each, 2) for each in numbers), ends)
+    ]
+    shown = numbers.where(judged, 0.0).clip(-reach, reach)  # what is not judged is white
+    cells = pd.DataFrame({"row": data[y], "column": data[x], "shown": shown, "text": texts})
+    wide = cells.pivot(index="row", columns="column").reindex(index=rows)
+    sns.heatmap(
+        wide["shown"].reindex(columns=columns).astype(float),
+        annot=wide["text"].reindex(columns=columns),
+        fmt="",
+        cmap=LinearSegmentedColormap.from_list(
+            "towards the bias", [COLOURS["control"], "#FFFFFF", COLOURS["treatment"]]
+        ),
+        vmin=-reach,
+        vmax=reach,
+        linewidths=2,
+        annot_kws={"fontsize": 7.5},
+        cbar_kws={"shrink": min(0.9, 8 / len(rows)), "pad": 0.02, "aspect": 24},
+        ax=ax,
     )
-    ends = [COLOURS["control"], "#FFFFFF", COLOURS["treatment"]]
-    colours = LinearSegmentedColormap.from_list("towards the bias", ends).with_extremes(bad="white")
-    drawn = grid.to_numpy(float)
-    mesh = ax.pcolormesh(
-        drawn, cmap=colours, vmin=-reach, vmax=reach, edgecolors="white", linewidth=2
-    )
-    bar = ax.figure.colorbar(mesh, ax=ax, shrink=min(0.9, 8 / len(rows)), pad=0.02, aspect=24)
+    bar = ax.collections[0].colorbar
     bar.set_label(_directed(label, data) if directed else fill(label, 44), fontsize=9)
+    ax.set(xlabel="", ylabel="")
+    ax.set_xticks(ax.get_xticks(), columns, rotation=35, ha="right", rotation_mode="anchor")
+    ax.set_yticks(ax.get_yticks(), rows, rotation=0)
     hatched = VerdictWord.INCONCLUSIVE.value if verdict else "interval reaches 0"
-    marks = {hatched: {"hatch": "////", "edgecolor": "#BBBBBB", "linewidth": 0}}
-    marks["separated"] = {"edgecolor": "#111111", "linewidth": 2}
-    seen = set()
-    for cell, number, sure in zip(data.to_dict("records"), numbers, judged):
-        column, row = columns.index(cell[x]), rows.index(cell[y])
-        low, high = (float(cell.get(name, np.nan)) for name in ("ci_low", "ci_high"))
-        open_ = cell[verdict] == hatched if verdict else low <= 0 <= high
-        for mark, there in ((hatched, open_), ("separated", np.isinf(number))):
-            if there:
-                seen.add(mark)
-                box = Rectangle((column + 0.04, row + 0.04), 0.92, 0.92, fill=False, **marks[mark])
-                ax.add_patch(box)
-        dark = sure and abs(number) > 0.72 * reach
-        look = {"ha": "center", "va": "center", "color": "white" if dark else "#222222"}
-        below = _ends(low, high)
-        ax.text(column + 0.5, row + (0.35 if below else 0.5), signed(number, 2), fontsize=9, **look)
-        ax.text(column + 0.5, row + 0.74, below, fontsize=6.5, **look)
-    ax.set_xticks(
-        np.arange(len(columns)) + 0.5, columns, rotation=35, ha="right", rotation_mode="anchor"
-    )
-    ax.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    ax.set_ylim(len(rows), 0)
-    ax.grid(visible=False)
+    open_ = (limits["ci_low"] <= 0) & (limits["ci_high"] >= 0)
+    marked = {
+        hatched: data[verdict] == hatched if verdict else open_,
+        "separated": np.isinf(numbers),
+    }
+    marks = {
+        hatched: {"hatch": "////", "edgecolor": "#BBBBBB", "linewidth": 0},
+        "separated": {"edgecolor": "#111111", "linewidth": 2},
+    }
+    for mark, there in marked.items():
+        for column, row in data.loc[there, [x, y]].to_numpy():
+            corner = columns.index(column) + 0.04, rows.index(row) + 0.04
+            ax.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, **marks[mark]))
     handles = [
-        Patch(facecolor="white", label=mark, **marks[mark]) for mark in marks if mark in seen
+        Patch(facecolor="white", label=mark, **marks[mark])
+        for mark, there in marked.items()
+        if there.any()
     ]
     if not judged.all():
         handles.append(Patch(facecolor="white", edgecolor="#777777", label="no verdict"))

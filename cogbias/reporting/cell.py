@@ -83,7 +83,8 @@ def html_table(
 ) -> str:  # HTML
     "A table for readers, without its index."
     with pd.option_context("display.max_colwidth", None):
-        made = table.map(_cell_text).to_html(index=False, border=0, justify="left")
+        plain = table.map(_cell_text).rename_axis(columns=None)
+        made = plain.to_html(index=False, border=0, justify="left")
     whole = re.sub(r">\n\s*<", "><", made)
     return whole.replace("<td>", '<td style="text-align:left">')
 
@@ -366,13 +367,9 @@ def example_pair(
     if contrast.outcome == "right":
         return of_every_kind(rows)
     both = rows.groupby("pair_id")["condition"].nunique()
-    pair = rows[rows["pair_id"] == both.index[both.argmax()]]
-    order = [each for each in (contrast.control, contrast.treatment) if each]
-    return [
-        pair[pair["condition"] == condition].iloc[0].to_dict()
-        for condition in order
-        if (pair["condition"] == condition).any()
-    ]
+    pair = rows[rows["pair_id"] == both.idxmax()].drop_duplicates("condition")
+    treated = pair["condition"] == contrast.treatment
+    return pd.concat([pair[~treated], pair[treated]]).to_dict("records")
 
 # %% ../../nbs/reporting/00_cell.ipynb #0c52319d
 _CARD_HTML = (

@@ -123,13 +123,8 @@ def opening_notes(
     notes += [said for part, said in _NOT_PLAIN_MODELS.items() if part in named]
     if apart:
         notes.append(f"**{OTHER_PROMPTS}:** {plain_words(who_was_asked_other_prompts(apart))}")
-    units = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
-    for said, bias in (
-        ("Accuracy tasks are listed separately", False),
-        ("Not on the common scale, and left out below", True),
-    ):
-        if names := [name for name in left_out if is_bias(units[name]) == bias]:
-            notes.append(f"{said}: {', '.join(names)}.")
+    if left_out:
+        notes.append(f"Not on the common scale of biases: {', '.join(left_out)}.")
     return " ".join(notes)
 
 
