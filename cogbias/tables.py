@@ -382,9 +382,8 @@ def _as_json(value: Any) -> Any:
 def _with_own_labels(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
     "The options, each of which has its own label."
     labels = [each["label"] for each in options]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ValueError(f"the label {label!r} twice")
+    if len({*labels}) < len(labels):
+        raise ValueError(f"the label {max(labels, key=labels.count)!r} twice")
     return options
 
 
