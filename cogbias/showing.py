@@ -118,7 +118,9 @@ def _marked_prompts(
 def _pair_page(pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
     "Two prompts side by side."
     texts = _marked_prompts(pair, lambda part: _HIGHLIGHT.format(html.escape(part)), html.escape)
-    names = [": ".join(filter(None, [each["condition"], titles.get(each["condition"])])) for each in pair]
+    names = [
+        ": ".join(filter(None, [each["condition"], titles.get(each["condition"])])) for each in pair
+    ]
     return side_by_side([prompt_card(name, text) for name, text in zip(names, texts)])
 
 

@@ -259,8 +259,10 @@ def accuracy_table(
         if bar is None or is_empty(bar["estimate"]):
             return "–"
         test, policy = p_words(bar["p_value"]), words_in(bar, "detail").partition("(")[2]
-        return f"{bar['estimate']:.2f}" + (f" ({test})" if test else "") + (
-            f"; {policy.removesuffix(')')}" if policy else ""
+        return (
+            f"{bar['estimate']:.2f}"
+            + (f" ({test})" if test else "")
+            + (f"; {policy.removesuffix(')')}" if policy else "")
         )
 
     for contrast in _truth_contrasts(paradigm):
