@@ -296,10 +296,12 @@ class Paradigm(About):
         )
 
     def __repr__(self) -> str:
-        return import_module("cogbias.showing").paradigm_text(self)  # a later room knows how
+        return import_module("cogbias.reporting.showing").paradigm_text(
+            self
+        )  # a later room knows how
 
     def _repr_html_(self) -> str:
-        return import_module("cogbias.showing").paradigm_page(self)
+        return import_module("cogbias.reporting.showing").paradigm_page(self)
 
 # %% ../nbs/02_design.ipynb #f4b12a98
 DECLARED_HERE: dict[str, Paradigm] = {}  # of a notebook: more than texts, as they have functions

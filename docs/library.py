@@ -542,6 +542,7 @@ SECTIONS = (
         "Backends",
         "Who answers: simulated participants, local models, servers and encoders.",
     ),
+    Section("participants", "Participants", "What is known of a participant: prices, ids."),
     Section(
         "choices",
         "Choices",
@@ -558,11 +559,18 @@ SECTIONS = (
         "Statistics",
         "How sure one can be of an effect, with formulas, references and checks against R.",
     ),
+    Section("training", "Training", "Encoders that are made here, and those that a study trains."),
+    Section("study", "Studies", "A user's own paradigms, kept with their answers."),
     Section(
         "planning",
         "Planning",
         "What a run would ask, what that costs and takes, which effects it would call present, and "
         "what was spent.",
+    ),
+    Section(
+        "running",
+        "Running",
+        "From a study to answers, effects and reports: what is collected, rendered and verified.",
     ),
     Section("figures", "Figures", "Tables in, axes out: of one participant, and of a whole study."),
     Section("reporting", "Reporting", "The words and tables of reports, apart from their layout."),

@@ -25,7 +25,7 @@ from cogbias.backends.encoder import load_encoder, score_pairs
 from cogbias.design import paradigm
 from cogbias.kits.goods import Pair
 from cogbias.paradigms.bets.value import value_question
-from cogbias.running import run_study
+from cogbias.running.studies import run_study
 from cogbias.study import read_study, studies
 
 JOBS = 2

@@ -10,7 +10,7 @@ from typing import Any
 def instead_of_reports(
     why_not: Callable[[Path], Any] = lambda place: "",  # of each place; nothing: it counts as made
 ) -> Callable[..., list[str]]:
-    "A function to stand in for `cogbias.rendering._make_all`."
+    "A function to stand in for `cogbias.running.rendering._make_all`."
 
     def make_all(
         asked: Sequence[tuple],

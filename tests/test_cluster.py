@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cogbias.folder import Folder
-from cogbias.running import run_study
+from cogbias.running.studies import run_study
 from cogbias.study import make_study
 from cogbias.tables import CogbiasError
 

@@ -18,7 +18,7 @@ from calls import command
 from cogbias.backends.command import PARTICIPANT, commands_allowed
 from cogbias.design import paradigm
 from cogbias.participants import Request
-from cogbias.running_in_python import run
+from cogbias.running.in_python import run
 from cogbias.tables import CogbiasError
 
 ITEMS = paradigm("classic/framing").items().head(48).to_dict("records")

@@ -17,7 +17,7 @@ from cogbias.compare import compare
 from cogbias.design import paradigm
 from cogbias.folder import Folder
 from cogbias.folder import trials as trials_of
-from cogbias.running import effects_of, run_study
+from cogbias.running.studies import effects_of, run_study
 from cogbias.study import make_study
 
 

@@ -14,7 +14,7 @@ from cogbias.effects import estimate_effects
 from cogbias.participants import Request, participant
 from cogbias.folder import FROM_ITEM, FROM_LIST, FROM_PARTICIPANT
 from cogbias.tables import TRIALS
-from cogbias.trials import typed_trials
+from cogbias.participants.trials import typed_trials
 
 # Of these an estimate is made of a part of what is asked, by what it is: true numbers, test
 # questions, bets about whose things something is believed, judgements of signal and noise.

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from cogbias.folder import Folder, request_of
 from cogbias.folder import trials as stored
-from cogbias.status import folder_status
+from cogbias.running.status import folder_status
 from conftest import CLI
 from ollama_double import OllamaDouble
 from servers import MISSING, llama_server, llama_server_binary

@@ -27,7 +27,7 @@ from cogbias.effects import estimate_effects
 from cogbias.fillings import writing
 from cogbias.fillings.review import broken_rules, store_verdicts
 from cogbias.fillings.writing import generate
-from cogbias.frames import FORMS, Gap
+from cogbias.kits.frames import FORMS, Gap
 from cogbias.kits.scenario import (
     CHANGE,
     Metric,
@@ -35,7 +35,7 @@ from cogbias.kits.scenario import (
     load_fillings,
     scenario_items,
 )
-from cogbias.markup import marked
+from cogbias.reporting.markup import marked
 from cogbias.participants import Answer
 from cogbias.tables import CogbiasError
 

@@ -19,7 +19,7 @@ from calls import command
 from cogbias.backends.function import function_participant
 from cogbias.design import paradigm
 from cogbias.participants import Request, answer_from_text, participant
-from cogbias.running_in_python import RunResult, run
+from cogbias.running.in_python import RunResult, run
 from cogbias.tables import CogbiasError
 
 FEW = {
@@ -178,7 +178,7 @@ def test_a_script_that_is_interrupted_ends_at_once(tmp_path: Path) -> None:
     "A thread that hangs keeps nobody."
     script = (
         "import os, signal, sys, threading, time\n"
-        "from cogbias.running_in_python import run\n"
+        "from cogbias.running.in_python import run\n"
         "def hang(prompt):\n"
         "    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "    time.sleep(60)\n"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cogbias.published.bets import inferred_counts, published_bets, recomputed
+from cogbias.stats.published.bets import inferred_counts, published_bets, recomputed
 from cogbias.stats.bets import (
     BET_TRUTHS,
     KINDS,

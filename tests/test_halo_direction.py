@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogbias.backends.sim import exact_trials
-from cogbias.front_door import effects, headline, items
+from cogbias.running.front_door import effects, headline, items
 
 
 @pytest.mark.parametrize(("follows", "expected"), [(True, 1 / 3), (False, -1 / 3)])

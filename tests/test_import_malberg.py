@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from cogbias.cells import effects_of
+from cogbias.running.cells import effects_of
 from cogbias.cli import app
 from cogbias.design import paradigms
 from cogbias.exchange.malberg import import_malberg, read_malberg

@@ -15,10 +15,10 @@ import psutil
 import pytest
 from doubles import Double
 
-from cogbias.entry import STOPPED
+from cogbias.__main__ import STOPPED
 from cogbias.folder import Folder
-from cogbias.running import run_study
-from cogbias.status import folder_status
+from cogbias.running.studies import run_study
+from cogbias.running.status import folder_status
 from cogbias.study import make_study, study_items
 from tiers import every_few, slow_but
 
@@ -34,7 +34,7 @@ def limit() -> float:
     return SHARING if at_work or "PYTEST_XDIST_WORKER" in os.environ else PROMISED
 
 
-COMMAND = [sys.executable, "-c", "from cogbias.entry import main; main()"]
+COMMAND = [sys.executable, "-c", "from cogbias.__main__ import main; main()"]
 ASKED = [
     "--paradigm",
     "choice/certainty",
@@ -198,7 +198,7 @@ class Interrupting:
 
 
 WANTED = sys.argv.pop(1)
-from cogbias.entry import main
+from cogbias.__main__ import main
 sys.meta_path.insert(0, Interrupting())
 main()
 """

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 
 from cogbias.cli import app, main
 from cogbias.folder import Folder, requests, status, taken
-from cogbias.limits import Meter, metered
+from cogbias.elicitation.limits import Meter, metered
 from cogbias.participants import Request, participant
 from cogbias.planning.plans import plan_run
-from cogbias.prices import Price
+from cogbias.participants.prices import Price
 from cogbias.study import make_study, study_items
 
 ASKED = ["--paradigm", "choice/certainty", "--where", "template=1"]

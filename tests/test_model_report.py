@@ -11,7 +11,7 @@ import pytest
 from cogbias.backends import sim
 from cogbias.reporting.models import structure
 from cogbias.reporting.study import common_effects
-from cogbias.running import run_study
+from cogbias.running.studies import run_study
 from cogbias.study import make_study
 
 ASKED = {

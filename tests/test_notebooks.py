@@ -27,12 +27,22 @@ NOTEBOOKS = sorted(
 # such as the numbers of some statistics (test_golden_*), what is trained (test_trained_encoders)
 # and what renders (each test of a report).
 SLOW = (
-    *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "23_engine.ipynb"),
-    *("03_frames.ipynb", "20_executors.ipynb", "21_trained_encoders.ipynb", "24_rendering.ipynb"),
-    *("27_status.ipynb", "33_checking_designs.ipynb", "34_skeletons.ipynb", "kits/table.ipynb"),
+    *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "running/00_engine.ipynb"),
+    *(
+        "kits/frames.ipynb",
+        "07_executors.ipynb",
+        "training/01_trained_encoders.ipynb",
+        "running/03_rendering.ipynb",
+    ),
+    *(
+        "running/06_status.ipynb",
+        "planning/04_checking_designs.ipynb",
+        "kits/skeletons.ipynb",
+        "kits/table.ipynb",
+    ),
     *("backends/hf.ipynb", "site/02_pages.ipynb"),
-    *("paradigms/bets/value.ipynb", "reporting/05_methods.ipynb"),
-    *("planning/02_power.ipynb", "reporting/02_models.ipynb", "reporting/03_bets.ipynb"),
+    *("paradigms/bets/value.ipynb", "reporting/07_methods.ipynb"),
+    *("planning/02_power.ipynb", "reporting/04_models.ipynb", "reporting/05_bets.ipynb"),
     *("stats/05_signal_detection.ipynb", "stats/12_shared_things.ipynb"),
     "stats/21_structure.ipynb",
 )
@@ -71,7 +81,7 @@ def cases() -> Iterator[Any]:
 # What takes long to import and is used by many; what is not installed is left out.
 IMPORTED = [
     *("nbdev.test", "seaborn", "statsmodels.api", "papermill", "cogbias.site.pages"),
-    *("cogbias.front_door", "cogbias.running", "torch", "transformers.trainer"),
+    *("cogbias.running.front_door", "cogbias.running.studies", "torch", "transformers.trainer"),
 ]
 SERVER = multiprocessing.get_context("forkserver")  # its processes have computed nothing yet
 SERVER.set_forkserver_preload(IMPORTED)

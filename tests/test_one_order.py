@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import cogbias as cb
-from cogbias.claims import claim
+from cogbias.reporting.claims import claim
 from cogbias.reporting.study import common_effects, homogeneity_table
 
 ONE_ORDER = {"variant": "base", "option_order": 1}

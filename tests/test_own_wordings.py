@@ -17,7 +17,7 @@ from cogbias.backends.sim import exact_trials
 from cogbias.design import declare, paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.kits.file import paradigm_from_file, paradigm_of_files
-from cogbias.skeletons import write_reworded
+from cogbias.kits.skeletons import write_reworded
 from cogbias.study import make_study, study_items
 from cogbias.tables import CogbiasError
 

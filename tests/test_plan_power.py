@@ -14,7 +14,7 @@ from cogbias.design import paradigm, paradigms
 from cogbias.effects import headlines
 from cogbias.planning.plans import plan_run
 from cogbias.planning.power import assumed_spread, design_of, power_of, rule_of
-from cogbias.running import ask_and_estimate
+from cogbias.running.studies import ask_and_estimate
 from cogbias.study import make_study
 
 TEN = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cogbias.planning.plans import PlannedRun, plan_run, plan_tables
-from cogbias.running import run_study
+from cogbias.running.studies import run_study
 from cogbias.study import Study, make_study, study_items
 
 ONE_VARIANT = {"where": {"variant": ["base"]}}

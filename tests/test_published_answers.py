@@ -16,7 +16,7 @@ import pytest
 from tiers import slow_but
 from typer.testing import CliRunner
 
-from cogbias.cells import effects_of as effects_of_folder
+from cogbias.running.cells import effects_of as effects_of_folder
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import CLAIMS_FROM, effect_rows, effects_table
@@ -30,8 +30,8 @@ from cogbias.exchange.pagliaro import (
     read_outcomes,
 )
 from cogbias.folder import Folder, items, readings, requests, trials
-from cogbias.rendering import render_reports
-from cogbias.running import ask_and_estimate
+from cogbias.running.rendering import render_reports
+from cogbias.running.studies import ask_and_estimate
 from cogbias.stats.susceptibility import marks_from_the_smallest
 from cogbias.tables import CogbiasError, shipped
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cogbias.cells import stored_cell
+from cogbias.running.cells import stored_cell
 from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
 from cogbias.folder import Folder, readings, request_of
-from cogbias.markup import clean_html
+from cogbias.reporting.markup import clean_html
 from cogbias.reporting.cell import shown
 from cogbias.reporting.readings import (
     kinds_of_difference,

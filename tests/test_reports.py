@@ -10,9 +10,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from cogbias import rendering
-from cogbias.rendering import render_reports
-from cogbias.running import run_study
+from cogbias.running.studies import rendering
+from cogbias.running.rendering import render_reports
+from cogbias.running.studies import run_study
 from cogbias.study import make_study
 from cogbias.tables import shipped
 

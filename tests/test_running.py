@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from cogbias.cells import effects_of
+from cogbias.running.cells import effects_of
 from cogbias.folder import Folder, requests, runs, status
 from cogbias.participants import Answer, at_hand
-from cogbias.running import run_study
-from cogbias.status import folder_status
+from cogbias.running.studies import run_study
+from cogbias.running.status import folder_status
 from cogbias.study import make_study, planned_cells
-from cogbias.verification import verify_folder
+from cogbias.running.verification import verify_folder
 from doubles import Double
 
 FRAMING = "classic/framing"
@@ -162,7 +162,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from test_running import FRAMING, Steady
 from cogbias.participants import at_hand
-from cogbias.running import run_study
+from cogbias.running.studies import run_study
 from cogbias.study import make_study
 with at_hand(Steady(wait=0.002)):
     study = make_study(models=["made/steady"], paradigms=[FRAMING, "classic/sunk_cost"])

@@ -8,7 +8,7 @@ import pytest
 
 from cogbias.backends.ollama import OllamaParticipant
 from cogbias.backends.openai import OpenaiParticipant
-from cogbias.running import run_study
+from cogbias.running.studies import run_study
 from cogbias.study import make_study
 
 from doubles import Double

@@ -31,11 +31,11 @@ from hostile import (
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from cogbias.claims import Claim, claim
+from cogbias.reporting.claims import Claim, claim
 from cogbias.folder import report_file
-from cogbias.markup import clean_html, markdown_html
-from cogbias.rendering import render_reports
-from cogbias.running_in_python import run
+from cogbias.reporting.markup import clean_html, markdown_html
+from cogbias.running.rendering import render_reports
+from cogbias.running.in_python import run
 from cogbias.site.pages import FILES, build_site
 from cogbias.site.results import paradigm_title
 from cogbias.tables import EFFECTS, CogbiasError, load_table

@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from cogbias.rendering import write_report
-from cogbias.running import run_study
+from cogbias.running.rendering import write_report
+from cogbias.running.studies import run_study
 from cogbias.study import make_study
 
 

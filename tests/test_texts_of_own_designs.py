@@ -14,8 +14,8 @@ from own_files import NUMBERS, TABLE, TEXT, written
 
 from cogbias.design import OWN
 from cogbias.kits.file import paradigm_of_files
-from cogbias.rendering import render_reports
-from cogbias.running import run_study
+from cogbias.running.rendering import render_reports
+from cogbias.running.studies import run_study
 from cogbias.site.pages import build_site
 from cogbias.study import make_study
 

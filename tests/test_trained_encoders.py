@@ -22,13 +22,13 @@ from conftest import script_of_docs
 
 from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import main
-from cogbias.entry import STOPPED
+from cogbias.__main__ import STOPPED
 from cogbias.folder import Folder, latest_record, marks_of
-from cogbias.running import run_study
-from cogbias.small_encoders import Size, build_small, ending_questions
+from cogbias.running.studies import run_study
+from cogbias.training.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
 from cogbias.tables import CogbiasError
-from cogbias.trained_encoders import (
+from cogbias.training.trained_encoders import (
     first_stages,
     made_of,
     stored_training,
@@ -173,25 +173,10 @@ def test_a_name_that_means_no_encoder_is_refused_before_anything_else(
         assert end.value.code == 2 and f"encoder/{name}: {said}" in line
 
 
-def test_a_folder_that_was_only_trained_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    train_encoders(tiny_study("encoder/small_bert@default"), tmp_path)
-    with pytest.raises(SystemExit) as end:
-        main(["status", str(tmp_path)])
-    said = capsys.readouterr().out
-    assert end.value.code in (0, None)
-    assert "1 trained here: encoder/small_bert@default" in said and "nobody was asked yet" in said
-    with pytest.raises(SystemExit):
-        main(["status", str(tmp_path), "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["trained"] == ["encoder/small_bert@default"] and told["totals"]["cells"] == 0
-
-
 def test_a_training_that_fails_costs_only_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import cogbias.trained_encoders as room
+    import cogbias.training.trained_encoders as room
 
     learn = room.fine_tune
 
@@ -310,7 +295,7 @@ def long_training(folder: Path, *tasks: str) -> tuple[Path, list[str]]:
     stages = "default = {epochs = 1, save_every = 0}\ntask = {epochs = 8, rate = 1e-5}\n"
     models = [f"encoder/small_bert@{task}" for task in tasks]
     study.write_text(f'models = {models}\nparadigms = ["bets/coin"]\n[training]\n{sizes}{stages}')
-    program = [sys.executable, "-c", "from cogbias.entry import main; main()", "train"]
+    program = [sys.executable, "-c", "from cogbias.__main__ import main; main()", "train"]
     return study, [*program, str(study), "--outputs", str(folder / "out")]
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import torch
 
-from cogbias.small_encoders import ARCHITECTURES, Size, build_small, value_sentences
+from cogbias.training.small_encoders import ARCHITECTURES, Size, build_small, value_sentences
 from cogbias.training import (
     Recipe,
     fine_tune,

@@ -16,9 +16,10 @@ MOST_IN_A_ROW = 4
 SHARE = 0.78  # of all exported cells; 0.80 when this was written, and notebooks come and go
 # these pages are held to it, each by name
 SHOWN = (
-    "09_trials 22_cells 30_exchange figures/* reporting/* site/* backends/ollama backends/openai "
+    "participants/* running/02_cells 10_exchange figures/* reporting/* site/* "
+    "backends/ollama backends/openai "
     "choices/* "
-    "elicitation/0[0-5]_* elicitation/08_* effects/bets "
+    "elicitation/0[1-5]_* elicitation/07_* effects/05_bets "
     "fillings/00_writing kits/variants paradigms/choice/* paradigms/classic/* paradigms/logic/* "
     "stats/0[0-8]_* stats/1[0-9]_* stats/2[0-2]_*"
 ).split()

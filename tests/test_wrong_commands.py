@@ -52,7 +52,7 @@ COMMANDS = {  # what is typed -> what is said
     "run --model sim/humen --paradigm choice/decoy": "did you mean 'sim/human'",
     "run --model human --paradigm choice/decoy": "it should read backend/name",
     "run --model sim/human --paradigm chioce/*": "did you mean 'choice/decoy'",
-    f"{RUN} --outputs file": "choose another folder",
+    f"{RUN} --outputs file": "choose a folder",
     f"{RUN} --outputs o --jobs 0": "'--jobs'",
     f"{RUN} --outputs o --cluster nowhere": "cluster 'nowhere': no scheduler answers there",
     f"{MODEL} openai/x": "OPENAI_API_KEY holds no key",

@@ -48,7 +48,7 @@ from cogbias.elicitation.server import (
     thinking_apart,
 )
 from ..elicitation.transport import Count, Name, Refusal, Unfit, as_model, guard, plain_facts
-from ..limits import taking
+from ..elicitation.limits import taking
 from ..participants import Answer, Request, answer_from_text
 from ..settings import AtLeastOne, Setting, check_settings
 from ..tables import CogbiasError, content_hash, nearest

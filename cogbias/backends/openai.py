@@ -68,7 +68,7 @@ from cogbias.elicitation.transport import (
     plain_facts,
     unfit_behind,
 )
-from ..limits import taking
+from ..elicitation.limits import taking
 from ..participants import Answer, Request, answer_from_text
 from ..settings import AtLeastOne, Setting, check_settings, settings_of
 from ..tables import CogbiasError, content_hash, nearest

@@ -26,7 +26,7 @@ from cogbias.elicitation.calls import (
     shown_url,
     without_echoes,
 )
-from ..limits import another_request, billed
+from .limits import another_request, billed
 
 # %% ../../nbs/elicitation/05_transport.ipynb #2d384f10
 class Unfit(Exception):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..cells import installed_versions
+from ..running.cells import installed_versions
 from cogbias.folder import (
     Folder,
     Missing,
@@ -30,7 +30,7 @@ from cogbias.folder import (
 )
 from ..participants import Answer, Request
 from ..tables import CogbiasError, matching, nearest
-from ..trials import trial_ids
+from ..participants.trials import trial_ids
 
 # %% ../../nbs/exchange/answers.ipynb #bef102db
 class Given(NamedTuple):

@@ -20,7 +20,7 @@ from filelock import FileLock
 
 from ..design import Paradigm
 from ..design import paradigm as find_paradigm
-from ..frames import Frame, Gap, fill, text_faults, writing_order
+from ..kits.frames import Frame, Gap, fill, text_faults, writing_order
 from cogbias.kits.scenario import (
     CONDITIONS,
     GIVEN,

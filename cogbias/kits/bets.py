@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, About, Contrast, Paradigm
-from ..frames import Frame, fill, money
+from .frames import Frame, fill, money
 from cogbias.kits.goods import (
     ITEM_SETS,
     Article,

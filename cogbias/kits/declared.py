@@ -35,7 +35,7 @@ from pydantic import (
     model_validator,
 )
 
-from ..frames import Frame
+from .frames import Frame
 from ..tables import ITEMS, CogbiasError, file_text, inside, nearest
 from cogbias.kits.variants import (
     CHOICE_FACTORS,

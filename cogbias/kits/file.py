@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from ..design import About, Paradigm, with_files, with_moved_target
-from ..frames import Frame
+from .frames import Frame
 from ..settings import Seed
 from ..tables import CogbiasError, nearest
 from .classic import against, classic, items_of

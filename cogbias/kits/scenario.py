@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from ..design import About, Contrast, Paradigm
-from cogbias.frames import (
+from cogbias.kits.frames import (
     Draw,
     Frame,
     FrameError,

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..frames import Gap, text_faults
+from .frames import Gap, text_faults
 from .wordings import as_read
 from ..tables import CogbiasError, file_text, from_home, nearest, shipped
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ..tables import CogbiasError, item_table, nearest, option
-from ..frames import Frame
+from .frames import Frame
 from .wordings import filled
 
 # %% ../../nbs/kits/variants.ipynb #e36182e3

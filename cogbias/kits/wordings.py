@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..frames import Frame, fill
+from .frames import Frame, fill
 
 # %% ../../nbs/kits/wordings.ipynb #57804dca
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from cogbias.planning.spending import (
     usd_in_words,
 )
 from .tokens import Step, cell_tokens, habits_of, trying_out
-from ..prices import Price
+from ..participants.prices import Price
 from ..words import UNITS
 from ..study import PlannedCell, Study, Unmet, planned_cells
-from ..trained_encoders import missing_starts, with_checkpoints
+from ..training.trained_encoders import missing_starts, with_checkpoints
 
 # %% ../../nbs/planning/03_plans.ipynb #979332d0
 def _sum_if_known(values: Iterable[float | None], digits: int | None = 12) -> float | None:
@@ -160,7 +160,7 @@ class PlannedRun(NamedTuple):
     refused: list[str] = []  # one line for whatever a run would not begin with as it is
 
     def _shown(self) -> Any:
-        from cogbias.showing import tables_shown
+        from cogbias.reporting.showing import tables_shown
 
         refused = [f"refused: {line}" for line in self.refused]
         lines = [*refused, *plan_lines(self), *power_lines(self)]

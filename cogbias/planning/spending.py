@@ -10,9 +10,9 @@ __all__ = ['asked_elsewhere', 'study_price', 'limit_fault', 'check_limits', 'stu
 from pathlib import Path
 
 from ..folder import Folder, taken
-from ..limits import Meter
+from ..elicitation.limits import Meter
 from ..participants import Participant, calls_out
-from ..prices import Price, price_of
+from ..participants.prices import Price, price_of
 from ..study import Study, check_names, models_asked, study_extractor, study_participants
 from ..tables import CogbiasError
 

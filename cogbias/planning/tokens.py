@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..folder import Folder
-from ..limits import most_written
+from ..elicitation.limits import most_written
 from ..participants import EXTRACTION, Participant, Request, calls_out
 from ..study import PlannedCell
 from ..tables import shipped
-from ..trials import fingerprint
+from ..participants.trials import fingerprint
 
 # %% ../../nbs/planning/01_tokens.ipynb #2181d56f
 COUNTED_WITH = "o200k_base"  # a tokenizer in the table

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..claims import explained
+from .claims import explained
 from ..effects import headlines
 from ..figures.cell import choose_backend, set_theme
 from ..figures.study import effect_forest

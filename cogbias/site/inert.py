@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..markup import clean_html, markdown_html, visible
+from ..reporting.markup import clean_html, markdown_html, visible
 from ..tables import LARGEST_NOTEBOOK, CogbiasError, file_text, first_line
 
 # %% ../../nbs/site/00_inert.ipynb #2ebaa397

@@ -16,7 +16,7 @@ from typing import Any
 from ..design import ALTERED
 from ..executors import bar
 from ..folder import Folder, SIMULATED
-from ..own_paradigms import know
+from ..study.own_paradigms import know
 from .inert import plain, report_html
 from cogbias.site.results import (
     LEAST_READ,

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cells import effects_of
-from cogbias.claims import (
+from ..running.cells import effects_of
+from cogbias.reporting.claims import (
     DIGITS,
     claim,
     explained,
@@ -29,7 +29,7 @@ from ..design import ALTERED, IMPORTED, Paradigm, human_reference, paradigm
 from ..effects import headlines
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
-from ..rendering import asked_apart
+from ..running.rendering import asked_apart
 from ..stats.decisions import is_bias
 from ..tables import CogbiasError
 

@@ -3,7 +3,7 @@
 from docutils import nodes
 from sphinx.util import logging
 
-from cogbias.markup import formula_html
+from cogbias.reporting.markup import formula_html
 
 project = "cogbias"
 root_doc = "index"

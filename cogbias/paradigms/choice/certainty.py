@@ -23,7 +23,7 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
-from ...frames import Frame, money, percent
+from ...kits.frames import Frame, money, percent
 from ...kits.rules import Rule, best_of, expected_prize, prospect_value, softmax
 from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import AtLeastOne, Seed

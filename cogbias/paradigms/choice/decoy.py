@@ -20,7 +20,7 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
-from ...frames import Frame, money
+from ...kits.frames import Frame, money
 from ...kits.rules import Rule, softmax, weighs
 from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import Seed

@@ -21,7 +21,7 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
-from ...frames import Frame
+from ...kits.frames import Frame
 from ...kits.rules import Rule
 from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import Seed

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'LOWER', 'NUMBERS', 'DIVIDED', 'DRAWN', 'LEANING', 'CASE', '
 
 # %% ../../../nbs/paradigms/managerial/anchoring.ipynb #1e239d40
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/anchoring.ipynb #2a156470

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/anthropomorphism.ipynb #c26dad50
 from ...design import About
-from ...frames import Gap
+from ...kits.frames import Gap
 from ...kits.scenario import HEIGHT, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/anthropomorphism.ipynb #c1d215aa

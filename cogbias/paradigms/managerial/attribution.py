@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'OTHERS', 'OWN', 'RETOLD', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/attribution.ipynb #7a0b9d9d
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/attribution.ipynb #d800b9a2

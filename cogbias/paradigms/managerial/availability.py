@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'OUTCOMES', 'LAUNCH', 'ENCOUNTER', 'VERDICTS', 'CASE', 'PARA
 
 # %% ../../../nbs/paradigms/managerial/availability.ipynb #773e3e9c
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/availability.ipynb #2e487b21

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'TALKED_ABOUT', 'HEADS', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/bandwagon.ipynb #10a41a1d
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/bandwagon.ipynb #b3d1f928

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'ARGUMENTS', 'MADE_UP_MIND', 'STRENGTH', 'CASE', 'PARADIGM',
 
 # %% ../../../nbs/paradigms/managerial/confirmation.ipynb #ad723b6c
 from ...design import About
-from ...frames import Gap
+from ...kits.frames import Gap
 from ...kits.scenario import COUNT, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/confirmation.ipynb #1c48ced8

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'REPORTS', 'CASE', 'PARADIGM', 'case_for', 'story', 'written
 
 # %% ../../../nbs/paradigms/managerial/conservatism.ipynb #d7a1d75b
 from ...design import About
-from ...frames import Gap
+from ...kits.frames import Gap
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/conservatism.ipynb #6fe59cbd

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'VALUED', 'CASE', 'PARADIGM', 'told', 'offered']
 
 # %% ../../../nbs/paradigms/managerial/disposition.ipynb #46eccaca
 from ...design import About
-from ...frames import Gap, OneOf, WholeNumber
+from ...kits.frames import Gap, OneOf, WholeNumber
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/disposition.ipynb #f2056707

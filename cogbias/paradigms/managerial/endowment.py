@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #7d12ef8d
 from ...design import About
-from ...frames import Gap, WholeNumber, money
+from ...kits.frames import Gap, WholeNumber, money
 from ...kits.scenario import DIFFERENCE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #a703c367

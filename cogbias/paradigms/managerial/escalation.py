@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/escalation.ipynb #d24b9358
 from ...design import About
-from ...frames import Gap
+from ...kits.frames import Gap
 from ...kits.scenario import CHANGE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/escalation.ipynb #d2b9cb51

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #c14b9207
 from ...design import About
-from ...frames import Gap, WholeNumber
+from ...kits.frames import Gap, WholeNumber
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #397a5444

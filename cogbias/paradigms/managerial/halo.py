@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #412536b1
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #0ad3bcd6

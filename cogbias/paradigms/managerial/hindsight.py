@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'SIZES', 'OUTCOMES', 'FORECAST', 'KNOWN', 'FORESIGHT', 'CASE
 
 # %% ../../../nbs/paradigms/managerial/hindsight.ipynb #13a51183
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import DIFFERENCE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/hindsight.ipynb #d1cc3ee2

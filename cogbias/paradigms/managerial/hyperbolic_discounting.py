@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'STORY', 'PRESSING', 'CASE', 'PARADIGM', 'schemes']
 
 # %% ../../../nbs/paradigms/managerial/hyperbolic_discounting.ipynb #a61c3e0f
 from ...design import About
-from ...frames import Gap, OneOf, WholeNumber, money
+from ...kits.frames import Gap, OneOf, WholeNumber, money
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/hyperbolic_discounting.ipynb #b5fd2314

@@ -7,7 +7,7 @@ __all__ = ['CUES', 'ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/illusion_of_control.ipynb #4f0b41e4
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, Versions, scenario
 
 # %% ../../../nbs/paradigms/managerial/illusion_of_control.ipynb #65c08df2

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'PEOPLE', 'CASE', 'PARADIGM', 'rewarding']
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #3da3b196
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #12c90d3a

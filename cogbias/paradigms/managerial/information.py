@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'DEGREES', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/information.ipynb #9f4d888a
 from ...design import About
-from ...frames import Gap
+from ...kits.frames import Gap
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/information.ipynb #d17bdd93

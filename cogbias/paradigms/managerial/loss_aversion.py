@@ -7,7 +7,7 @@ __all__ = ['MULTIPLE', 'ABOUT', 'SURE', 'GAMBLE', 'TELLING', 'CASE', 'PARADIGM',
 
 # %% ../../../nbs/paradigms/managerial/loss_aversion.ipynb #56ba8c5b
 from ...design import About
-from ...frames import Gap, OneOf, WholeNumber, money
+from ...kits.frames import Gap, OneOf, WholeNumber, money
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/loss_aversion.ipynb #ae6f3981

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'LOSS', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/mental_accounting.ipynb #61df0ec0
 from ...design import About
-from ...frames import Gap, WholeNumber, money
+from ...kits.frames import Gap, WholeNumber, money
 from ...kits.scenario import LIKELIHOOD, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/mental_accounting.ipynb #20ec0db8

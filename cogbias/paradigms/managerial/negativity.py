@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'GROUPS', 'LOADED', 'ASPECT', 'CASE', 'PARADIGM', 'rated', '
 
 # %% ../../../nbs/paradigms/managerial/negativity.ipynb #65c1ccd6
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/negativity.ipynb #54de6c3f

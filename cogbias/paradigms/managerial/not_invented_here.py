@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'OWN', 'OUTSIDE', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/not_invented_here.ipynb #96afff8f
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/not_invented_here.ipynb #9536529d

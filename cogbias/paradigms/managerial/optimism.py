@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/optimism.ipynb #a2e0f304
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/optimism.ipynb #9de5a432

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'RISES', 'PLANNED', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #1ff1d1d4
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import SHARE, Metric, Norm, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #00a84a6c

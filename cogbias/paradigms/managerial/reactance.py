@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'REQUEST', 'ADVICE', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/reactance.ipynb #68019e66
 from ...design import About
-from ...frames import Gap
+from ...kits.frames import Gap
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/reactance.ipynb #bf691f9e

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'PARTS', 'STEP', 'CASE', 'PARADIGM', 'reduction_drawn']
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #a2e20349
 from ...design import About
-from ...frames import Gap, WholeNumber
+from ...kits.frames import Gap, WholeNumber
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #8c23760c

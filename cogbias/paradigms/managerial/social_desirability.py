@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/social_desirability.ipynb #19dce3fd
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/social_desirability.ipynb #a32e999e

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'REST', 'LOADED', 'CASE', 'PARADIGM', 'story']
 
 # %% ../../../nbs/paradigms/managerial/status_quo.ipynb #11120603
 from ...design import About
-from ...frames import Gap, OneOf
+from ...kits.frames import Gap, OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/status_quo.ipynb #32da2dd0

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/stereotyping.ipynb #17074046
 from ...design import About
-from ...frames import Gap
+from ...kits.frames import Gap
 from ...kits.scenario import LIKELIHOOD, Metric, Norm, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/stereotyping.ipynb #58fc268d

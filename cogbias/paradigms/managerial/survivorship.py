@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'FIGURES', 'FAILURES', 'VERDICTS', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/survivorship.ipynb #6fbc2dc9
 from ...design import About
-from ...frames import Gap, WholeNumber
+from ...kits.frames import Gap, WholeNumber
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/survivorship.ipynb #890e3a98
