@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from cogbias.running.studies import rendering
+from cogbias.running import rendering
 from cogbias.running.rendering import render_reports
 from cogbias.running.studies import run_study
 from cogbias.study import make_study
