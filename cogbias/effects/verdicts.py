@@ -265,7 +265,7 @@ def decide(
     )
     count = said["p_adjusted"].groupby(said["family"]).transform("count")
     said["family"] = [
-        f"{n} headline{'' if n == 1 else 's'} of {family}"
+        f"{n} headline{'' if n == 1 else 's'} of {family}" if n else None
         for n, family in zip(count, said["family"])
     ]
     decided = effects.astype(DECIDED)

@@ -7,6 +7,7 @@ __all__ = ['SETTINGS', 'setting_name', 'business_settings']
 
 # %% ../../nbs/kits/business.ipynb #528efd26
 import re
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -33,12 +34,8 @@ def setting_name(
     return re.sub(r"\W+", "-", f"{re.split('[,&]', industry)[0]} {position}".lower()).strip("-")
 
 
-def business_settings(
-    path: Path | str | None = None,  # a table of your own; none: the one of the package
-) -> pd.DataFrame:  # setting, industry, position, organisation, decision
-    "Business settings, each with its name."
-    own = path is not None
-    file = Path(from_home(path)) if own else shipped("data", "settings", "business.csv")
+def _settings_in(file: Path) -> pd.DataFrame:
+    "The settings of a file, each with its name."
     table = load_table(file, SETTINGS)
     names = pd.Series(map(setting_name, table["industry"], table["position"]), dtype="object")
     if names.empty:
@@ -47,3 +44,16 @@ def business_settings(
         twice = names[names.duplicated()].iloc[0]
         raise CogbiasError(f"{file}: two settings are called {twice!r}; give one another position")
     return table[SETTINGS.names].assign(setting=names)[["setting", *SETTINGS.names]]
+
+
+@cache  # every managerial design asks for them
+def _of_the_package() -> pd.DataFrame:
+    "The settings that ship."
+    return _settings_in(shipped("data", "settings", "business.csv"))
+
+
+def business_settings(
+    path: Path | str | None = None,  # a table of your own; none: the one of the package
+) -> pd.DataFrame:  # setting, industry, position, organisation, decision
+    "Business settings, each with its name."
+    return _of_the_package().copy() if path is None else _settings_in(Path(from_home(path)))

@@ -59,7 +59,7 @@ def effect_sizes(
 def overview_table(
     sizes: pd.DataFrame,  # from effect_sizes
     effects: pd.DataFrame,  # an effects table: its headlines say how many answers were read
-    people: Mapping[str, Mapping[str, Any]] = {},  # participant -> asked: from `people_of`
+    people: Mapping[str, Mapping[str, Any]] = {},  # participant -> how it was asked
 ) -> pd.DataFrame:  # one row per participant, the largest effects first
     "How large the effects of each participant are beyond noise, and how much of it was read."
     rows = []
