@@ -131,7 +131,7 @@ def test_a_second_run_needs_no_server_until_an_answer_is_missing(finished, asked
     once_more = [*again(asked), "--outputs", str(outputs), "--no-reports"]
     run = cogbias(environment, *once_more)
     assert run.returncode == 0, run.stderr
-    assert f"8 cells complete, {4 * sum(asked.values())} stored, 0 asked" in run.stdout
+    assert run.stdout.count("0 asked (nothing new)") == 8
     with Folder(outputs, writes=True) as folder:
         which = request_of(folder, "openai/tiny", "choice/certainty").procedure_id
         last = "select max(rowid) from answers where procedure_id = ?"

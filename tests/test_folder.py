@@ -322,10 +322,12 @@ def test_items_and_effects_come_back_as_they_were(name: str, tmp_path: Path) -> 
     with store.Folder(tmp_path) as folder:
         [asked] = store.requests(folder)
         pd.testing.assert_frame_equal(store.items(folder, asked), items, check_dtype=False)
+        stored = store.trials(folder, [asked])
+        stored = stored[stored["status"] == "ok"]  # a number without an end has no distribution
         now, then = (
             effects_table(effect_rows(trials, table, paradigm(name)))
             for trials, table in (
-                (store.trials(folder, [asked]), store.items(folder, asked)),
+                (stored, store.items(folder, asked)),
                 (exact_trials("human", items), items),
             )
         )
