@@ -205,7 +205,7 @@ VERDICTS = {
         verb_of_accuracy="may or may not be better than the best constant policy (inconclusive)",
     ),
     VerdictWord.NONE: VerdictWords(
-        "not enough readable or comparable answers to judge",
+        "the answers allow no judgment; the reason says why",
         "gets no verdict",
         "unsaid",
         decides=False,

@@ -14,6 +14,7 @@ import io
 import re
 import tomllib
 import unicodedata
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -456,16 +457,22 @@ def wordings_of_table(
     faults: Faults,  # to which those of its rows are added
 ) -> list[dict[str, Any]]:  # as tables [[wordings]] would say it
     "The wordings of a table."
+    text = text.removeprefix("\ufeff")
+    header = text.partition("\n")[0]
     try:
-        table = pd.read_csv(
-            io.StringIO(text.removeprefix("\ufeff")),
-            dtype=str,
-            keep_default_na=False,
-            index_col=False,
-            skipinitialspace=True,
-        )
-    except ValueError as error:
-        faults.note("wordings", f"no valid CSV ({error}); put texts with a comma into quotes")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # a row longer than the header
+            table = pd.read_csv(
+                io.StringIO(text),
+                sep=";" if ";" in header and "," not in header else ",",
+                dtype=str,
+                keep_default_na=False,
+                index_col=False,
+                skipinitialspace=True,
+            )
+    except (ValueError, pd.errors.ParserWarning) as error:
+        said = "a row has more cells than the header" if "Length" in str(error) else str(error)
+        faults.note("wordings", f"no valid CSV ({said}); put texts with a comma into quotes")
         return []
     table = table.fillna("").rename(columns=str.strip).map(str.strip)
     whole = "prompt" in table

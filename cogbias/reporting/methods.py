@@ -75,25 +75,26 @@ ADJUSTMENT_SOURCES = {
 }
 
 # %% ../../nbs/reporting/07_methods.ipynb #d821debe
-def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, name: str) -> str:
-    "Who was asked what."
+def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, name: str, asked: int) -> str:
+    "Who was asked what: the prompts of the headline, of all that were asked."
     counts = items["condition"].value_counts(sort=False)
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
     source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
     if "crossed" in items and items["crossed"].notna().any():
         source += f", each combined with several of {items['crossed'].nunique()} others"
     return (
-        f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm "
-        f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}), {' and '.join(parts)}. "
+        f"{plain_words(name)} was asked {asked:,} prompts of the paradigm "
+        f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The headline rests on "
+        f"{len(items):,} of them, {' and '.join(parts)}. "
         f"They come from {source}; prompts that share one of these are not independent and do not "
         "count as such (Clark 1973)."
     )
 
 # %% ../../nbs/reporting/07_methods.ipynb #2403340d
 _WORDS_OF_METHODS = {
-    "option_probability": "The distribution over the options was read from the model and "
+    "option_probability": "The distribution over the answers was read from the model and "
     "renormalised, so nothing was sampled",
-    "option_draw": "The distribution over the options was read from the model; draws from it are "
+    "option_draw": "The distribution over the answers was read from the model; draws from it are "
     "stored, and the estimates use the distribution",
     "encoder": "An encoder read each option by itself, behind the bare question and without the "
     "letters of the prompt; the option with the highest score is its answer, and nothing was "
@@ -214,7 +215,7 @@ def methods_paragraph(
     "What was done, fit for a paper, with citations."
     row, asked = effects.iloc[0].to_dict(), selected(items, paradigm.headline)
     sentences = [
-        _asked_sentence(asked, paradigm, name),
+        _asked_sentence(asked, paradigm, name, len(items)),
         _answers_sentence(trials[trials["item_id"].isin(asked["item_id"])]),
         _estimate_sentence(row, paradigm),
         _decision_sentence(row, analysis),

@@ -33,6 +33,11 @@ def _one_of(what: str, word: str, known: tuple[str, ...]) -> None:
         raise CogbiasError(f"table: {what} {word!r} is not known; {nearest(word, known)}")
 
 
+def _marked(who: str) -> str:
+    "The name of a participant; one that is simulated says so."
+    return f"{who} (simulated)" if is_simulated(who) else who
+
+
 def _number(value: float, unit: str, style: str) -> str:
     "A number of a unit in two digits."
     number = signed(value, 2).removeprefix("+")
@@ -62,8 +67,7 @@ def paper_table(
     rows = [
         {
             "Bias": row["paradigm"],
-            "Participant": row["participant"]
-            + (" (simulated)" if is_simulated(row["participant"]) else ""),
+            "Participant": _marked(row["participant"]),
             "Unit": row["unit"],
             "Clusters": row["n_clusters"],
             "Unread": f"{1 - row['n_valid'] / row['n_trials']:.0%}" if row["n_trials"] else "",
@@ -119,8 +123,9 @@ def _as_latex(table: pd.DataFrame, note: str) -> str:
         table.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
     )
     body = escaped.to_latex(hrules=True, column_format=columns)
+    body = body.replace("< ", "$<$ ").replace("−", "$-$")
     plain = re.sub(r"([&%$#_{}])", r"\\\1", note).replace("±", r"$\pm$")
-    return f"{body}\n\\smallskip\n\\textit{{Note.}} {plain}\n"
+    return f"% needs \\usepackage{{booktabs}}\n{body}\n\\smallskip\n\\textit{{Note.}} {plain}\n"
 
 
 def _as_docx(table: pd.DataFrame, note: str, out: Path) -> None:
@@ -188,7 +193,9 @@ def write_figures(
     choose_backend()
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for unit, rows in headlines(effects).groupby("unit", sort=False):
+    heads = headlines(effects)
+    heads = heads.assign(participant=heads["participant"].map(_marked))
+    for unit, rows in heads.groupby("unit", sort=False):
         with plt.rc_context():  # the theme is ours, the caller's stays
             set_theme()
             figure = effect_forest(rows, group="paradigm", label=unit).get_figure(root=True)

@@ -16,6 +16,7 @@ import pandas as pd
 
 from .cells import EFFECTS_FILE, effects_stamp
 from cogbias.folder import (
+    latest_record,
     SIMULATED,
     STUDY_REPORT,
     Folder,
@@ -60,11 +61,13 @@ def _cells(folder: Folder, failed: list[str]) -> pd.DataFrame:
     table["last_answer"] = table["last_answer"].astype("str")  # None of who answers outside time
     table["answers"] = table[["ok", *_UNREADABLE]].sum(axis=1)
     table["readable"] = (table["ok"] / table["answers"]).where(table["answers"] > 0)
+    known = {name: latest_record(folder, name) for name in table["participant"].unique()}
+    backends = {name: who.backend if who else "" for name, who in known.items()}
     states, reports, reasons = [], [], []
     for row in table.to_dict("records"):
         name = f"{row['participant']} in {row['paradigm']}: "
         said = [line.removeprefix(name) for line in failed if line.startswith(name)]
-        state = _state_of_cell(row, "; ".join(said), row["participant"].partition("/")[0])
+        state = _state_of_cell(row, "; ".join(said), backends[row["participant"]])
         states.append(state)
         reasons.append("" if state == "done" else "; ".join(said) or row["reason"])
         file = report_file(row["participant"], row["paradigm"])
@@ -123,7 +126,9 @@ class Status(NamedTuple):
             f"{totals['answers']:,} answers{shown}",
         ]
         if totals["errors"]:
-            lines.append(f"{totals['errors']:,} answers never came; a run asks for them again")
+            lines.append(
+                f"{totals['errors']:,} answers never came; a run asks again where it can"
+            )
         lines += self.not_asked
         made = ", ".join(f"{count} {kind}" for kind, count in totals["reports"].items() if count)
         lines.append(f"effects: {self.effects}; reports: {made}")
