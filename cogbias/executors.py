@@ -43,7 +43,8 @@ def bar(
     done: int = 0,  # of them, before
 ) -> Any:  # a block, with update(count)
     "A bar that says how far something is, how fast it goes, and how long it will take."
-    if not (wanted and (sys.stderr.isatty() or "ipykernel" in sys.modules)):
+    in_notebook = type(sys.stderr).__module__.startswith("ipykernel")
+    if not (wanted and (sys.stderr.isatty() or in_notebook)):
         return _NoBar()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without widgets a notebook shows a bar of text

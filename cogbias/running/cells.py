@@ -202,6 +202,9 @@ def effects_of(
                 *(folder, file, stamp),
                 lambda part: save_table(effects, part.with_suffix(ending)).replace(part),
             )
+        outdated = effects_stamp(folder, requests(folder)) != stamp  # another run has stored more
+    if outdated:
+        return effects_of(outputs, save, jobs, progress)
     return load_table(folder.place(EFFECTS_FILE), EFFECTS)
 
 

@@ -126,9 +126,7 @@ class Status(NamedTuple):
             f"{totals['answers']:,} answers{shown}",
         ]
         if totals["errors"]:
-            lines.append(
-                f"{totals['errors']:,} answers never came; a run asks again where it can"
-            )
+            lines.append(f"{totals['errors']:,} answers never came; a run asks again where it can")
         lines += self.not_asked
         made = ", ".join(f"{count} {kind}" for kind, count in totals["reports"].items() if count)
         lines.append(f"effects: {self.effects}; reports: {made}")
