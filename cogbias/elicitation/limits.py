@@ -74,6 +74,8 @@ class Meter:
     under_way: set[int] = field(default_factory=set)  # calls of this process
     largest: dict[str, float] = field(default_factory=dict)  # participant -> share of most_sent
     silent_until: float = 0.0
+    # what the folder says and what is under way are looked at, and change, together
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
     def cost(self, who: Any, sent: float, written: float) -> float:
         "What tokens cost; nothing where no price is known and money is not limited."
@@ -98,18 +100,19 @@ class Meter:
             self._tell(call.participant, self.clock() - began)
             if wait(PAUSE):
                 raise NobodyWaits
-        self.under_way.add(number)
         return number
 
     def _look(self, call: Call) -> int | None:
         "The number of a call that may leave now; None where it may later."
-        with Folder(self.outputs, writes=True) as folder:
+        usd = self.limits.get("usd")
+        with self.turn, Folder(self.outputs, writes=True) as folder:
             number = set_aside(folder, call, self.clock(), self.limits)
             held = taken(folder, self.clock())
-        usd = self.limits.get("usd")
-        short = usd is not None and held.paid + held.in_flight + call.usd > usd + 1e-12
-        if number is None and short and not self.under_way:
-            raise LimitReached(f"the limit of {usd:g} usd is reached")
+            short = usd is not None and held.paid + held.in_flight + call.usd > usd + 1e-12
+            if number is None and short and not self.under_way:
+                raise LimitReached(f"the limit of {usd:g} usd is reached")
+            if number is not None:
+                self.under_way.add(number)
         return number
 
     def _tell(self, participant: str, waited: float) -> None:
@@ -121,8 +124,9 @@ class Meter:
 
     def settle(self, number: int, usd: float, tokens: float) -> None:
         "Write down what a call has cost."
-        with Folder(self.outputs, writes=True) as folder:
+        with self.turn, Folder(self.outputs, writes=True) as folder:
             settle(folder, number, usd, tokens)
+            self.under_way.discard(number)
 
 # %% ../../nbs/elicitation/00_limits.ipynb #5635f8c3
 _meters_in_use: list[Meter] = []  # the meter of this process, while there is one
@@ -184,7 +188,6 @@ class Taken:
 
     def _end(self, usd: float, tokens: float) -> None:
         self.meter.settle(self.number, usd, tokens)
-        self.meter.under_way.discard(self.number)
         self.number = None
 
 

@@ -191,8 +191,9 @@ def in_copies(
         while waiting or working:
             while waiting and len(working) < jobs:
                 tasks = waiting.popleft()
-                line, process = _start_copy(work, tasks)
-                working[line] = process, tasks
+                with interrupts_held():  # half a start would be told of as an error
+                    line, process = _start_copy(work, tasks)
+                    working[line] = process, tasks
             for line in connection.wait(working):
                 process, tasks = working[line]
                 try:
