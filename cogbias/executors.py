@@ -84,11 +84,11 @@ def interrupts_held() -> Iterator[None]:
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # its start lets interrupts through again
-    came: list[int] = []  # another thread may hear what this one does not
+    came = []  # another thread may hear what this one does not
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT)
     if is_main:
-        signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+        signal.signal(signal.SIGINT, lambda *heard: came.append(heard))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -96,8 +96,8 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if is_main:
             signal.signal(signal.SIGINT, handler)
-        for number in came[:1]:
-            signal.raise_signal(number)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 # %% ../nbs/07_executors.ipynb #2821f25e
 def _work_off(pipe: connection.Connection) -> None:

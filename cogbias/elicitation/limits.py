@@ -108,11 +108,14 @@ class Meter:
         with self.turn, Folder(self.outputs, writes=True) as folder:
             number = set_aside(folder, call, self.clock(), self.limits)
             held = taken(folder, self.clock())
-            short = usd is not None and held.paid + held.in_flight + call.usd > usd + 1e-12
-            if number is None and short and not self.under_way:
-                raise LimitReached(f"the limit of {usd:g} usd is reached")
             if number is not None:
                 self.under_way.add(number)
+            elif (
+                usd is not None
+                and not self.under_way
+                and (held.paid + held.in_flight + call.usd > usd + 1e-12)
+            ):
+                raise LimitReached(f"the limit of {usd:g} usd is reached")
         return number
 
     def _tell(self, participant: str, waited: float) -> None:
