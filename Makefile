@@ -28,7 +28,7 @@ $(VENV)/.demo: $(STAMP) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: $(STAMP) | $(BIN)/python
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,features,hf,openai,ollama]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,hf,openai,ollama]"
 	@$(COMPILE)
 	@touch $@ $(VENV)/.demo
 

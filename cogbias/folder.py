@@ -25,9 +25,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pandas as pd
+from filelock import FileLock
 
 from cogbias.participants import (
     EXTRACTION,
@@ -211,13 +213,27 @@ def _our_schema() -> list[tuple]:
     return _schema_of(db)
 
 
+def _make(path: Path) -> None:
+    "A new database, which is whole from the moment it has its name."
+    with FileLock(path.parent / ".lock"), TemporaryDirectory(dir=path.parent) as drafts:
+        draft = Path(drafts, DATABASE)
+        db = sqlite3.connect(draft)
+        db.execute("pragma journal_mode = wal")
+        db.executescript(SCHEMA)
+        db.close()
+        if not path.exists():  # nobody else was quicker
+            draft.rename(path)
+
+
 def _connect(path: Path, writes: bool) -> sqlite3.Connection:
     "A connection to the database of a folder, which is ours to the letter."
+    if writes and not path.exists():
+        _make(path)
     if not (writes or path.exists()):
         db = sqlite3.connect(":memory:", isolation_level=None)  # of a folder that is to be made
         db.executescript(SCHEMA)
         return db
-    way = "mode=rwc" if writes else "mode=ro"
+    way = "mode=rw" if writes else "mode=ro"
     if not (os.access(path.parent, os.W_OK) or path.with_name(f"{path.name}-wal").exists()):
         way = "immutable=1"  # of a write-ahead log a reader, too, would write an index
     for ending in ("", "-wal", "-shm", "-journal"):  # where SQLite reads and writes
@@ -227,14 +243,6 @@ def _connect(path: Path, writes: bool) -> sqlite3.Connection:
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_TEXT)
     db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     db.execute("pragma trusted_schema = off")
-    fresh = "select count(*) = 0 from sqlite_master"
-    if writes and db.execute(fresh).fetchone()[0]:
-        db.execute("pragma journal_mode = wal")
-        db.execute("begin immediate")
-        if db.execute(fresh).fetchone()[0]:  # nobody else was quicker
-            for statement in SCHEMA.split(";"):
-                db.execute(statement)
-        db.execute("commit")
     if _schema_of(db) != _our_schema():
         raise CogbiasError(
             f"{path}: is not a database of this version of cogbias; open it with the version that "
