@@ -38,6 +38,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
     options.binary_location = programs["chromium"]
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
         options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(
         options=options, service=webdriver.ChromeService(programs["chromedriver"])
     )
@@ -74,6 +75,70 @@ def faults(browser: webdriver.Chrome, page: Path, looks: list[tuple[int, str]]) 
         browser.execute_script("dispatchEvent(new Event('resize'))")
         found += [f"{width} {theme}: {each}" for each in browser.execute_script(FAULTS)]
     return found
+
+
+# ---- the answers behind a number
+
+
+def wait_for(browser: webdriver.Chrome, selector: str) -> list:
+    "The elements of a page, as soon as a script has made them."
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(browser, 20).until(
+        lambda page: page.find_elements("css selector", selector)
+    )
+
+
+def words(browser: webdriver.Chrome, selector: str) -> list[str]:
+    "The texts of all elements."
+    return [each.text for each in wait_for(browser, selector)]
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_from_a_number_to_one_answer(
+    browser: webdriver.Chrome, site: Path, width: int, theme: str
+) -> None:
+    resize(browser, width)
+    choose(browser, theme)
+    browser.get_log("browser")
+    browser.get((site / "index.html").resolve().as_uri())
+    wait_for(browser, ".matrix a.behind")[0].click()
+    assert len(wait_for(browser, ".prompts tbody tr")) > 10
+    counted = words(browser, "#count")
+    wait_for(browser, ".prompts tbody a")[0].click()
+    cards = words(browser, ".cards article")
+    assert len(cards) >= 2 and wait_for(browser, ".cards mark") and "%" in cards[0]
+    assert browser.execute_script(FAULTS) == []
+
+    address = browser.current_url
+    browser.get("about:blank")
+    browser.get(address)  # what was shared shows the same
+    assert words(browser, ".cards article") == cards
+    first = wait_for(browser, "#filters select")[0]
+    first.find_elements("css selector", "option")[1].click()
+    fewer = words(browser, "#count")
+    assert fewer != counted and int(fewer[0].split()[0]) < int(counted[0].split()[0])
+    rows = browser.execute_script(
+        "const made = []; const given = URL.createObjectURL;"
+        "URL.createObjectURL = (blob) => { made.push(blob); return given(blob); };"
+        "document.querySelector('.actions button').click(); return made[0].text();"
+    )
+    assert rows.startswith("item_id,condition,cluster,")
+    assert f"{rows.count(chr(10)) - 1} of" in fewer[0].replace(",", "")
+    assert browser.get_log("browser") == []
+
+
+def test_two_participants_side_by_side(browser: webdriver.Chrome, site: Path) -> None:
+    resize(browser, 1280)
+    browser.get((site / "answers.html").resolve().as_uri())
+    wait_for(browser, "#choice select")[0].find_elements("css selector", "option")[1].click()
+    names = words(browser, "#choice label:nth-child(2) option")[1:]
+    assert len(names) > 1
+    wait_for(browser, "#choice label:nth-child(2) option")[1].click()
+    wait_for(browser, "#choice label:nth-child(3) option")[1].click()
+    wait_for(browser, ".prompts tbody a")[0].click()
+    shown = [each.partition(" (")[0] for each in words(browser, ".cards article.open h4")]
+    assert shown == [each.partition(" (")[0] for each in names[:2]]
 
 
 def test_every_page_can_be_read(browser: webdriver.Chrome, site: Path) -> None:

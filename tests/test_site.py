@@ -6,6 +6,7 @@ read as a reader sees them, and compared with the stored effects.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import nbformat
 import pytest
@@ -32,7 +34,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from cogbias.reporting.claims import Claim, claim
-from cogbias.folder import report_file
+from cogbias.folder import Folder, report_file, requests, trials
 from cogbias.reporting.markup import clean_html, markdown_html
 from cogbias.running.rendering import render_reports
 from cogbias.running.in_python import run
@@ -119,6 +121,22 @@ def test_the_same_folder_gives_the_same_site(site: Path, tmp_path: Path) -> None
         build_site(site.parent, tmp_path / "other")
 
 
+def test_every_answer_is_shown_once(site: Path) -> None:
+    shown = {(each["paradigm"], each["participant"]): each for each in cells_of(site)}
+    with Folder(site.parent) as folder:
+        for asked in requests(folder):
+            cell, table = shown.pop((asked.paradigm, asked.participant)), trials(folder, [asked])
+            found, texts = shard(site, f"cell-{cell['cell']}"), shard(site, f"texts-{cell['cell']}")
+            assert sum(found["asked"]) == len(table)
+            assert sum(found["readable"]) == (table["status"] == "ok").sum()
+            told = [said for each in texts["texts"] for said in each["said"]]
+            assert sum(each["times"] for each in told) == len(table)
+            assert {each["response"] for each in told if "response" in each} == {
+                *table["response"].dropna()
+            }
+    assert not shown
+
+
 # ---- strangers
 
 
@@ -152,6 +170,18 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(outputs).parent
 
 
+def shard(site: Path, name: str) -> Any:
+    "Data that a page of answers loads."
+    call = (site / "answers" / f"{name}.js").read_text(encoding="ascii")
+    assert call.startswith(f'cogbias("{name}", ') and call.endswith(");\n")
+    return json.loads(call.removeprefix(f'cogbias("{name}", ').removesuffix(");\n"))
+
+
+def cells_of(site: Path) -> list[dict[str, str]]:
+    "The cells whose answers a site shows."
+    return shard(site, "index")
+
+
 def test_nothing_on_the_site_could_act(hostile: Path) -> None:
     pages = {path: path.read_text(encoding="utf-8") for path in hostile.rglob("*.html")}
     assert len(pages) > 12
@@ -172,6 +202,13 @@ def test_nothing_acts_in_a_browser(hostile: Path) -> None:
         assert "data-acted" not in dom.split(">", 3)[1] and "Content Security Policy" not in said
     dom, _ = seen_by_a_browser(f"file://{hostile / 'search.html'}?q=framing")
     assert "pages found" in dom and "data-acted" not in dom.split(">", 3)[1]
+    for cell in cells_of(hostile):
+        place = urlencode({name: cell[name] for name in ("paradigm", "participant")})
+        items = shard(hostile, f"items-{cell['list']}")
+        address = f"file://{hostile / 'answers.html'}#{place}&item={items['id'][0]}"
+        dom, said = seen_by_a_browser(address)
+        assert "data-acted" not in dom.split(">", 3)[1] and "Content Security Policy" not in said
+        assert 'class="cards"' in dom
     pierced = hostile / "pierced.html"
     source = (hostile / "index.html").read_text(encoding="utf-8")
     pierced.write_text(source.replace("</main>", f"{SCRIPT}{IMG}</main>"), encoding="utf-8")

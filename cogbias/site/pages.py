@@ -17,6 +17,7 @@ from ..design import ALTERED
 from ..executors import bar
 from ..folder import Folder, SIMULATED
 from ..study.own_paradigms import know
+from .answers import write_answers
 from .inert import plain, report_html
 from cogbias.site.results import (
     LEAST_READ,
@@ -120,12 +121,13 @@ def _overview_pages(site: Site, results: Results) -> None:
             "participant": row["participant"],
             "title": paradigm_title(row["paradigm"]),
             "href": results.address(row["paradigm"], row["participant"]),
+            "answers_href": results.answers(row["paradigm"], row["participant"]),
             "answers": f"{row['n_trials']:,}",
             "readable": f"{row['n_valid'] / row['n_trials']:.0%}" if row["n_trials"] else "–",
         }
         for row in results.headlines
     ]
-    lead = "How many answers each headline rests on; every report shows prompts and answers."
+    lead = "Every prompt, what was answered to it, and how the answer was read."
     site.page("answers.html", "answers.html", "Answers", lead, rows=rows)
     site.page("methods.html", "methods.html", "Methods", legend=said)
     site.page("search.html", "search.html", "Search")
@@ -201,6 +203,7 @@ def _report_pages(site: Site, results: Results, progress: bool) -> None:
     with bar(progress, len(results.reports), "pages", "report") as done:
         for (name, who), path in results.reports.items():
             links = [
+                ("Prompts and answers", results.answers(name, who)),
                 ("Other participants in this paradigm", results.address(name)),
                 ("Other paradigms of this participant", results.address(None, who)),
             ]
@@ -246,7 +249,7 @@ def build_site(
     site = Site(out)
     with whole_file(site.place(FILES)) as part:  # first, so that a stopped build is known as ours
         part.write_text("\n".join(earlier), encoding="utf-8")
-    for name in ("site.css", "site.js", "mark.svg"):
+    for name in ("site.css", "site.js", "answers.js", "mark.svg"):
         with whole_file(site.place(f"static/{name}")) as part:
             shutil.copyfile(shipped("docs", "static", name), part)
     _overview_pages(site, results)
@@ -255,6 +258,8 @@ def build_site(
     for who in results.people:
         _participant_page(site, results, who)
     _report_pages(site, results, progress)
+    with Folder(outputs) as folder:
+        write_answers(site, results, folder)
     with whole_file(site.place("static/pages.js")) as part:
         part.write_text(f"const PAGES = {json.dumps(site.index)};\n", encoding="utf-8")
     save_table(results.effects, site.place("results/effects.csv"))

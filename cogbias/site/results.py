@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -130,6 +131,11 @@ class Results:
         asked = sum(row["n_trials"] for row in mine)
         return sum(row["n_valid"] for row in mine) / asked if asked else 1.0
 
+    def answers(self, paradigm: str, participant: str) -> str:
+        "The address of the answers behind a number, from the top of the site."
+        chosen = urlencode({"paradigm": paradigm, "participant": participant}, safe="/")
+        return f"answers.html#{chosen}"
+
     def address(
         self,
         paradigm: str | None = None,
@@ -229,6 +235,7 @@ def _effect_row(
         "estimate": said.number,
         "interval": said.interval,
         "answers": f"{int(row['n_valid']):,} of {int(row['n_trials']):,}",
+        "answers_href": results.answers(name, who),
         **(verdict if is_headline else other),
         **_picture(row, limit, bound),
     }
@@ -245,6 +252,7 @@ def _human_rows(name: str, measure: str, limit: float) -> list[dict[str, Any]]:
         answers = f"{int(row['n']):,} people" if _finite(row["n"]) else ""
         said = {"side": "", "word": "", "here": "", "note": row["source"], "answers": answers}
         who = {"label": row["label"], "href": None, "tags": [], "kind": "people"}
+        who["answers_href"] = None
         rows.append(who | said | numbers | _picture(row, limit, None))
     return rows
 
@@ -331,15 +339,20 @@ def other_groups(results: Results, name: str) -> list[dict[str, Any]]:
 MOST_COLUMNS = 7  # that fit side by side
 
 
-def _cell(row: Mapping[str, Any] | None, href: str | None) -> dict[str, Any] | None:
+def _cell(
+    results: Results,
+    row: Mapping[str, Any] | None,
+    key: tuple[str, str],  # paradigm and participant
+) -> dict[str, Any] | None:
     "One cell; None where there is neither a number nor a report."
+    links = {"href": results.address(*key), "answers_href": results.answers(*key)}
     if row is None:
-        missing = {"side": "missing", "text": "report", "word": "", "here": "", "href": href}
-        return missing if href else None
+        missing = {"side": "missing", "text": "report", "word": "", "here": ""} | links
+        return missing if links["href"] else None
     said = claim(row)
     undecided = said.verdict in ("none", "inconclusive") and said.here != said.word
     here = said.here if undecided else ""
-    return {"side": said.look, "text": said.number, "word": said.word, "here": here, "href": href}
+    return {"side": said.look, "text": said.number, "word": said.word, "here": here} | links
 
 
 def _table_at_a_glance(
@@ -366,7 +379,7 @@ def _table_at_a_glance(
     suites: dict[str, list[dict[str, Any]]] = {}
     for first in people if turned else names:
         keys = [(n, first) if turned else (first, n) for n in (names if turned else people)]
-        cells = [_cell(rows.get(key), results.address(*key)) for key in keys]
+        cells = [_cell(results, rows.get(key), key) for key in keys]
         suite = "" if turned else suite_title(first.partition("/")[0])
         suites.setdefault(suite, []).append(heads[first] | {"cells": cells})
     columns = [heads[each] for each in (names if turned else people)]
