@@ -15,7 +15,7 @@ LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 # hundreds of processes of the tests import the library: it is compiled once, whatever the shell says
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test try slow budget outputs llama calibration sizes benchmark-studies benchmark-servers site docs lab clean
+.PHONY: demo test try slow budget outputs llama tools calibration sizes benchmark-studies benchmark-servers site docs lab clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -65,6 +65,10 @@ llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debia
 
 .llama/llama-server:
 	bash .ci/get_llama_server.sh .llama
+
+tools: $(VENV)/.dev  ## inspect_ai and lm-eval in .tools (1 GB), for the slow tests of tests/test_other_tools.py
+	$(PYTHON) -m venv .tools
+	.tools/bin/pip install --quiet --no-compile --disable-pip-version-check ".[hf,inspect]" "lm-eval==0.4.13"
 
 calibration: $(VENV)/.dev  ## nbs/benchmarks/calibration and the table that it stores, made again
 	CALIBRATION=$(CURDIR)/data/calibration.json $(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/calibration.ipynb

@@ -86,6 +86,7 @@ setuptools.setup(
     cmdclass={"build_py": BuildWithShippedFiles},
     entry_points={
         "console_scripts": shlex.split(settings["console_scripts"]),
+        "inspect_ai": ["cogbias = cogbias.exchange.inspect_tasks"],
         "nbdev": [f"{settings['lib_path']}={settings['lib_path']}._modidx:d"],
     },
 )

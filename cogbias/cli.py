@@ -963,7 +963,7 @@ def import_command(
 
 @app.command("export")
 def export_command(
-    format: Annotated[str, typer.Argument(help="csv, jsonl, parquet or inspect.")],
+    format: Annotated[str, typer.Argument(help="csv, jsonl, parquet, inspect or lm-eval.")],
     source: Annotated[
         Path,
         typer.Argument(
@@ -976,12 +976,11 @@ def export_command(
 ) -> None:
     "Export answers of a folder or items of a paradigm."
     from cogbias.design import paradigm
-    from cogbias.exchange import export_folder, export_table
+    from cogbias.exchange import export_folder, export_items
     from cogbias.study.own_paradigms import known_name
 
     if source.is_dir():
         written = export_folder(format, source, out)
     else:
-        items = paradigm(known_name(str(source))).items()
-        written = {export_table(format, items, out): len(items)}
+        written = export_items(format, paradigm(known_name(str(source))).items(), out)
     _print(*(f"{rows:,} rows written to {place}" for place, rows in written.items()))

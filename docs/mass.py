@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 338_500, "functions": 2_590, "raises": 415}
+BUDGET = {"nodes": 342_600, "functions": 2_620, "raises": 415}
 
 
 def is_docstring(node: ast.stmt) -> bool:

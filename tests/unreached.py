@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WHOLE = re.compile(r"cogbias(\.(__main__|entry|cli|paradigms\..+))?")  # modules
+WHOLE = re.compile(
+    r"cogbias(\.(__main__|entry|cli|exchange\.inspect_tasks|paradigms\..+))?"
+)  # modules
 HOOKS = set("ESTIMATORS PARTICIPANT MODELS SETTINGS LOCAL SIMULATED READS_PAIRS".split())
 HOOKS |= {"__getattr__", "__dir__"}
 PAGES = [f"nbs/{each}/**/*.ipynb" for each in "reports tutorials benchmarks published".split()]

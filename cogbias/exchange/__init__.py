@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['FORMATS', 'ANSWERED', 'EXPORTS', 'import_table', 'import_items', 'read_tables', 'import_tables', 'holds_answers',
-           'import_answers', 'export_table', 'export_folder']
+           'import_answers', 'export_table', 'export_items', 'export_folder']
 
 # %% ../../nbs/10_exchange.ipynb #6a0cd553
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,9 @@ from cogbias.exchange.answers import (
     part_of,
     with_readings,
 )
+from .inspect_logs import import_inspect, save_logs
 from .instructed_to_bias import import_instructed_to_bias
+from .lm_eval import import_lm_eval, save_tasks
 from .malberg import import_malberg
 from .pagliaro import import_pagliaro
 from ..folder import Folder, Recorded, requests
@@ -154,6 +156,8 @@ def import_tables(
 
 ANSWERED: Mapping[str, Callable[..., Imported]] = MappingProxyType(
     {
+        "inspect": import_inspect,
+        "lm-eval": import_lm_eval,
         "malberg": import_malberg,
         "pagliaro": import_pagliaro,
         **dict.fromkeys((each.removeprefix(".") for each in TABLES), import_tables),
@@ -231,12 +235,25 @@ def export_table(
     return save(table, Path(path))
 
 
+def export_items(
+    format: str,  # a key of EXPORTS, or lm-eval
+    table: pd.DataFrame,  # items of a paradigm
+    out: Path | str,  # file to write; lm-eval: a folder
+) -> dict[Path, int]:  # what was written -> its rows
+    "Write the items of a paradigm for another tool."
+    if format == "lm-eval":
+        return save_tasks(table, out)
+    return {export_table(format, table, out): len(table)}
+
+
 def export_folder(
     format: str,  # a key of EXPORTS
     outputs: Path | str,  # an outputs folder
-    out: Path | str,  # a folder to write into; inspect: a file
+    out: Path | str,  # a folder to write into
 ) -> dict[Path, int]:  # what was written -> its rows
     "Write items, trials and effects of a folder as tables for other tools."
+    if format == "inspect":
+        return save_logs(outputs, out)
     with Folder(outputs) as folder:
         know(folder)
         tables = {
@@ -244,8 +261,6 @@ def export_folder(
             "trials": with_readings(trials_of(folder), outputs),
         }
     tables["items"] = tables["items"].drop_duplicates("item_id", ignore_index=True)
-    if format == "inspect":
-        return {export_table(format, tables["items"], out): len(tables["items"])}
     tables["effects"] = effects_of(outputs)
     return {
         export_table(format, table, Path(out) / f"{name}.{format}"): len(table)
