@@ -26,9 +26,7 @@ import pandas as pd
 from ..design import ACCURACY_GAIN, About, Contrast, Paradigm
 from .frames import Frame, fill, money
 from cogbias.kits.goods import (
-    ITEM_SETS,
     Article,
-    ItemSet,
     Pair,
     SetName,
     Split,
@@ -528,7 +526,6 @@ def _modalities_in(modality: Modality, wordings: Wordings) -> dict[str, Modality
 # %% ../../nbs/kits/bets.ipynb #47425b61
 def items_of(
     modality: Modality,
-    sets: Sequence[ItemSet] = ITEM_SETS,  # things of high and of low value
     wordings: Wordings | None = None,  # other ones than its own
 ) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
     "The function that makes the items of a modality."
@@ -542,7 +539,7 @@ def items_of(
     ) -> pd.DataFrame:
         "The prompts about some pairs."
         rows = []
-        for pair in item_pairs(splits, item_sets, sets):
+        for pair in item_pairs(splits, item_sets):
             for wording, each in asked.items():
                 named = layouts_asked(each, pair)
                 questions = [
@@ -714,7 +711,6 @@ def _of_two_sides(published: bool) -> tuple[Contrast, ...]:
 def bets(
     about: About,  # what readers are told
     modality: Modality,
-    sets: Sequence[ItemSet] = ITEM_SETS,  # things of high and of low value
 ) -> Paradigm:
     "A way to bet as a paradigm: items, factors, contrasts, simulated participants."
     further = (
@@ -736,9 +732,9 @@ def bets(
         **told,
         name=f"bets/{modality.name}",
         factors=BET_FACTORS,
-        items=items_of(modality, sets),
+        items=items_of(modality),
         wordings=Wordings(parts_of(modality), {modality.name: {}}),
-        items_from=lambda wordings: items_of(modality, sets, wordings),
+        items_from=lambda wordings: items_of(modality, wordings),
         contrasts=(first, *further, *others),
         breakdown=("layout", "option_order"),
         rules=RULES,

@@ -9,6 +9,7 @@ __all__ = ['Sets', 'set_faults', 'read_shelf', 'shelf']
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from .frames import Gap, text_faults
 from .wordings import as_read
@@ -55,6 +56,8 @@ def read_shelf(
 
 def shelf(
     paradigm: str,  # suite/name
-) -> Sets:
+) -> dict[
+    str, dict[str, Any]
+]:  # name of a set -> gap -> text; of a classic experiment also numbers
     "The shelf that ships for a paradigm."
     return tomllib.loads(file_text(shipped("data", "shelf", f"{paradigm}.toml")))

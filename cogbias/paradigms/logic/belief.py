@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ...design import Contrast, Paradigm
-from ...tables import CogbiasError, item_table, nearest, option
+from ...tables import CogbiasError, item_table, nearest, option, shipped
 from ...kits.frames import Frame
 from ...kits.rules import Rule
 from ...kits.wordings import Part, Wordings, filled, with_wordings
@@ -156,57 +156,11 @@ class Triple(NamedTuple):
     ]  # subject and predicate, by letter, of the believable and of the unbelievable conclusion
 
 
-# nouns of the valid and of the invalid triple, mood, their figures, their conclusions
-_PAIRS_OF_TRIPLES = (
-    ("hammers tools objects", "sonnets poems texts", "AAA", (1, 4), ("ab", "ba")),
-    ("eagles birds vertebrates", "bungalows houses dwellings", "AAA", (1, 4), ("bc", "cb")),
-    ("sisters siblings relatives", "kittens cats carnivores", "AAA", (1, 4), ("ab", "ba")),
-    ("triangles polygons shapes", "ballads songs compositions", "AAA", (1, 4), ("bc", "cb")),
-    ("infants lawyers grandmothers", "statues dentists cyclists", "EAE", (1, 3), ("ba", "bc")),
-    ("rivers paintings forgeries", "lakes novels bestsellers", "EAE", (2, 4), ("ca", "cb")),
-    ("planets islands nations", "mountains cities ports", "AEE", (2, 1), ("ab", "bc")),
-    ("spoons pies desserts", "carpets soups starters", "AEE", (4, 3), ("ab", "bc")),
-    ("clocks chairs antiques", "lamps blankets heirlooms", "AII", (1, 2), ("ca", "ab")),
-    ("toddlers pensioners twins", "kings nuns orphans", "AII", (3, 4), ("ca", "ab")),
-    ("umbrellas candles gifts", "bicycles holidays prizes", "IAI", (3, 1), ("ac", "ab")),
-    ("operas sculptures masterpieces", "films bridges failures", "IAI", (4, 2), ("ac", "ab")),
-    # from here on for the default grid alone
-    ("cellos instruments artifacts", "beetles insects invertebrates", "AAA", (1, 4), ("ab", "ba")),
-    ("canoes boats vessels", "widows women humans", "AAA", (1, 4), ("bc", "cb")),
-    ("squares rectangles quadrilaterals", "lagers beers beverages", "AAA", (1, 4), ("ab", "ba")),
-    ("cobras snakes creatures", "cardigans sweaters garments", "AAA", (1, 4), ("bc", "cb")),
-    ("newborns pilots fathers", "puppets plumbers vegetarians", "EAE", (1, 4), ("ba", "bc")),
-    ("deserts photographs portraits", "glaciers villages resorts", "EAE", (2, 3), ("ca", "cb")),
-    ("comets castles museums", "teapots jokes insults", "AEE", (2, 3), ("ab", "bc")),
-    ("elephants tablets painkillers", "volcanoes apps games", "AEE", (4, 1), ("ab", "bc")),
-    ("cameras curtains bargains", "boys brides redheads", "AII", (1, 4), ("ca", "ab")),
-    ("bishops babies patients", "hamsters parrots pets", "AII", (3, 2), ("ca", "ab")),
-    ("necklaces rugs souvenirs", "recipes passwords secrets", "IAI", (3, 2), ("ac", "ab")),
-    ("cottages yachts rentals", "buses submarines wrecks", "IAI", (4, 1), ("ac", "ab")),
-    (
-        "cathedrals churches structures",
-        "lobsters crustaceans arthropods",
-        "AAA",
-        (1, 4),
-        ("ab", "cb"),
-    ),
-    ("uncles men males", "toasters appliances machines", "AAA", (1, 4), ("ab", "ba")),
-    ("primes integers numbers", "atlases books publications", "AAA", (1, 4), ("bc", "ba")),
-    ("hurricanes storms phenomena", "violinists musicians artists", "AAA", (1, 4), ("bc", "cb")),
-    ("asteroids bankers joggers", "fossils nurses smokers", "EAE", (1, 3), ("ba", "cb")),
-    ("canyons emails adverts", "mushrooms towers monuments", "EAE", (2, 4), ("ca", "bc")),
-    ("penguins cartoons comedies", "bananas marches protests", "AEE", (2, 1), ("ac", "bc")),
-    ("meadows posters warnings", "wardrobes waiters students", "AEE", (4, 3), ("ab", "cb")),
-    ("mirrors ladders purchases", "grandfathers schoolgirls athletes", "AII", (1, 2), ("cb", "ab")),
-    ("princes princesses celebrities", "horses pigeons racers", "AII", (3, 4), ("ca", "ba")),
-    ("watches guitars collectibles", "marathons banquets fundraisers", "IAI", (3, 1), ("bc", "ab")),
-    ("coins stamps rarities", "balloons lanterns decorations", "IAI", (4, 2), ("ac", "ba")),
-)
 _OF_PUBLISHED_GRID = 24  # triples
+_TABLE = pd.read_csv(shipped("data", "shelf", "logic", "belief.csv"))
 TRIPLES = tuple(
-    Triple(tuple(nouns.split()), mood, figure, conclusions)
-    for valid, invalid, mood, figures, conclusions in _PAIRS_OF_TRIPLES
-    for nouns, figure in zip((valid, invalid), figures)
+    Triple(tuple(nouns.split()), mood, figure, tuple(conclusions))
+    for nouns, mood, figure, *conclusions in _TABLE.itertuples(index=False)
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #d7e18936
@@ -265,20 +219,7 @@ BEGINNINGS = (  # each set serves 24 triples; that of the published grid comes f
     ("bri", "cla", "dro", "fra", "gwo", "ju", "mu", "po", "pra", "sle", "thu", "ya"),
     ("chu", "da", "gri", "ho", "klo", "mi", "ska", "qua", "ru", "swo", "twi", "ve"),
 )
-ENDINGS = (
-    "bants",
-    "dorps",
-    "fonks",
-    "gerns",
-    "lembs",
-    "mirks",
-    "nelps",
-    "polks",
-    "rints",
-    "sogs",
-    "tamps",
-    "zells",
-)
+ENDINGS = tuple("bants dorps fonks gerns lembs mirks nelps polks rints sogs tamps zells".split())
 
 
 def invented_nouns(
