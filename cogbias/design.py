@@ -174,22 +174,23 @@ def check_items(
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
     "Return the items unchanged, or raise a CogbiasError naming a row unknown to the paradigm."
-    scoring = [each for each in paradigm.contrasts if each.outcome == "role"]
-    scored = {role for each in scoring for role in each.score}
+    scored = {role for each in paradigm.contrasts if each.outcome == "role" for role in each.score}
     known = {
         "paradigm": {paradigm.name},
         "condition": {*paradigm.conditions, *chain(*map(_conditions_of, paradigm.contrasts))},
         "role": {*scored, *paradigm.roles, paradigm.target_role},
     }
-    columns = [items[name] for name in ("paradigm", "condition", "options", "answer")]
-    for row, (name, condition, options, answer) in enumerate(zip(*columns)):
-        closed = options if scoring and answer == "choice" else ()
-        told = [("paradigm", name), ("condition", condition)]
-        for what, each in (*told, *(("role", offered["role"]) for offered in closed)):
-            if each not in known[what]:
-                said = f"has the {what} {each!r}, which is not declared"
-                said = f"{record(row)} {said}; {nearest(each, known[what])}"
-                raise CogbiasError(f"{paradigm.name}: {said}")
+    rows = items.reset_index(drop=True)
+    closed = rows.loc[(rows["answer"] == "choice") & bool(scored), "options"].explode().dropna()
+    found = {
+        "paradigm": rows["paradigm"],
+        "condition": rows["condition"],
+        "role": closed.str["role"],
+    }
+    for what, values in found.items():
+        for row, each in values[~values.isin(known[what])].items():
+            said = f"{record(row)} has the {what} {each!r}, which is not declared"
+            raise CogbiasError(f"{paradigm.name}: {said}; {nearest(each, known[what])}")
     return items
 
 

@@ -6,13 +6,12 @@ A question or a scale that was printed before is left out; a story is always pri
 """
 
 import sys
-import tomllib
 from collections.abc import Iterator
 
 import pandas as pd
 
 from cogbias.design import paradigm
-from cogbias.tables import shipped
+from cogbias.kits.shelf import shelf
 
 
 def stories(
@@ -20,8 +19,7 @@ def stories(
     settings: int,  # how many business settings
 ) -> pd.DataFrame:  # its items, in the declared order of the scale
     "Every set of the shelf in every setting."
-    shelf = tomllib.loads(shipped("data", "shelf", f"{name}.toml").read_text(encoding="utf-8"))
-    items = paradigm(name).items(settings=settings, instances=len(shelf))
+    items = paradigm(name).items(settings=settings, instances=len(shelf(name)))
     return items[items["option_order"] == 1].sort_values(["filling_set", "pair_id", "condition"])
 
 

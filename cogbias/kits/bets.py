@@ -26,9 +26,7 @@ import pandas as pd
 from ..design import ACCURACY_GAIN, About, Contrast, Paradigm
 from .frames import Frame, fill, money
 from cogbias.kits.goods import (
-    ITEM_SETS,
     Article,
-    ItemSet,
     Pair,
     SetName,
     Split,
@@ -484,32 +482,35 @@ def layouts_asked(modality: Modality, pair: Pair) -> list[Layout]:
     return [*every[:sides], every[sides + pair.number % sides]]
 
 # %% ../../nbs/kits/bets.ipynb #8995ab7a
-_MEANING_OF_LETTERS = "the closing lines, with a gap for the letter of each choice"
+_WORDS_OF_BETS = {  # field of a modality -> what it is, and the gaps that it has
+    "win": ("the event of who wins", ("thing",)),
+    "lose": ("the event of who loses", ("thing",)),
+    "nothing": ("the event of who does neither", ()),
+    "stake": ("what a wager costs, where it is said", ("wager",)),
+    "neither": ("the answer of who does not bet", ()),
+    "bet": ("the choice of a side", ("side",)),
+    "no_bet": ("the choice not to bet", ()),
+}
 
 
 def parts_of(
     modality: Modality,
 ) -> dict[str, Part]:  # name -> what it is, and what the modality says
     "The words of a modality that a wording may say otherwise."
+    size = len(modality.sides)
+    events = ("win", "lose", "nothing")[:size]
     found = {"ask": Part("the question behind the sentences", usual=modality.ask)}
     for number, side in enumerate(modality.sides, 1):
         about = f"the sentence about {side.name}"
         found[f"side_{number}"] = Part(about, ("event",), usual=side.says)
         found[f"name_{number}"] = Part(f"what {side.name} is called in answers", usual=side.name)
-    found["win"] = Part("the event of who wins", ("thing",), usual=modality.win)
-    found["lose"] = Part("the event of who loses", ("thing",), usual=modality.lose)
-    if len(modality.sides) == 3:
-        found["nothing"] = Part("the event of who does neither", usual=modality.nothing)
-    found["stake"] = Part("what a wager costs, where it is said", ("wager",), usual=modality.stake)
-    if not modality.listed:
-        found["neither"] = Part("the answer of who does not bet", usual=modality.neither)
-        return found | {"instruction": Part("the closing line", usual=modality.closing)}
-    letters = _GAPS_FOR_LETTERS[: len(modality.sides) + 1]
-    return found | {
-        "bet": Part("the choice of a side", ("side",), usual=modality.bet),
-        "no_bet": Part("the choice not to bet", usual=modality.no_bet),
-        "instruction": Part(_MEANING_OF_LETTERS, letters, usual=modality.closing),
-    }
+    for name in (*events, "stake", *(("bet", "no_bet") if modality.listed else ("neither",))):
+        found[name] = Part(*_WORDS_OF_BETS[name], usual=getattr(modality, name))
+    closing = ("the closing line", ())
+    if modality.listed:
+        letters = _GAPS_FOR_LETTERS[: size + 1]
+        closing = ("the closing lines, with a gap for the letter of each choice", letters)
+    return found | {"instruction": Part(*closing, usual=modality.closing)}
 
 
 def _modalities_in(modality: Modality, wordings: Wordings) -> dict[str, Modality]:
@@ -528,7 +529,6 @@ def _modalities_in(modality: Modality, wordings: Wordings) -> dict[str, Modality
 # %% ../../nbs/kits/bets.ipynb #47425b61
 def items_of(
     modality: Modality,
-    sets: Sequence[ItemSet] = ITEM_SETS,  # things of high and of low value
     wordings: Wordings | None = None,  # other ones than its own
 ) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
     "The function that makes the items of a modality."
@@ -542,7 +542,7 @@ def items_of(
     ) -> pd.DataFrame:
         "The prompts about some pairs."
         rows = []
-        for pair in item_pairs(splits, item_sets, sets):
+        for pair in item_pairs(splits, item_sets):
             for wording, each in asked.items():
                 named = layouts_asked(each, pair)
                 questions = [
@@ -714,7 +714,6 @@ def _of_two_sides(published: bool) -> tuple[Contrast, ...]:
 def bets(
     about: About,  # what readers are told
     modality: Modality,
-    sets: Sequence[ItemSet] = ITEM_SETS,  # things of high and of low value
 ) -> Paradigm:
     "A way to bet as a paradigm: items, factors, contrasts, simulated participants."
     further = (
@@ -736,9 +735,9 @@ def bets(
         **told,
         name=f"bets/{modality.name}",
         factors=BET_FACTORS,
-        items=items_of(modality, sets),
+        items=items_of(modality),
         wordings=Wordings(parts_of(modality), {modality.name: {}}),
-        items_from=lambda wordings: items_of(modality, sets, wordings),
+        items_from=lambda wordings: items_of(modality, wordings),
         contrasts=(first, *further, *others),
         breakdown=("layout", "option_order"),
         rules=RULES,

@@ -17,7 +17,6 @@ import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from string import ascii_uppercase
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
@@ -586,8 +585,7 @@ def _variable(value: Any, kind: str, like: Variable | None) -> Variable:
         _number(number)
         if variant not in VARIANTS:
             raise CogbiasError(f"there is no variant {variant!r}; {nearest(variant, VARIANTS)}")
-    declared = {variant: each for variant, each in values.items() if variant != "base"}
-    return replace(like or Variable(kind, 0), value=values.get("base"), declared=declared)
+    return (like or Variable(kind)).of(value)
 
 
 def _filled_gap(wording: Wording, name: str, gaps: Gaps) -> Any:

@@ -34,7 +34,7 @@ from cogbias.kits.frames import (
 )
 from .business import business_settings
 from .rules import Rule, certain_number, normal_numbers
-from .shelf import read_shelf, shelf
+from .shelf import gaps_of, read_shelf, shelf
 from .wordings import filled
 from ..settings import Seed
 from cogbias.tables import (
@@ -148,7 +148,8 @@ class Scenario:
     situation: Mapping[str, Situation]
     question: str | Mapping[str, str]  # what is asked; one text, or one per condition
     scale: Scale | Mapping[str, Scale]  # what may be answered; one scale, or one per condition
-    gaps: Mapping[str, Gap]  # written gap -> what is asked for
+    # written gap -> what is asked for; None: as the shelf that ships declares
+    gaps: Mapping[str, Gap] | None = None
     metric: Metric = Metric()  # as published
     corrected: Metric | None = None  # as it should have been, where it was published wrong
     norm: Norm = Norm()
@@ -163,6 +164,8 @@ class Scenario:
             object.__setattr__(
                 self, name, MappingProxyType(_text_of_each_condition(getattr(self, name)))
             )
+        if self.gaps is None:
+            object.__setattr__(self, "gaps", gaps_of(self.name))
         known = {*self.known, *self.gaps}
         for name in self.names:
             if name not in known:
@@ -727,9 +730,6 @@ def planted_shift(
     "The headline that a simulated manager should show."
     story = ["cluster", "instance", "generator"]
     once = items.drop_duplicates([*story, "condition"])
-    pairs = once.groupby(story, sort=False)
-    shifts = [
-        _mean_shift(case, *rows.set_index("condition")["content"].loc[[*CONDITIONS]], rule)
-        for _, rows in pairs
-    ]
+    sides = once.set_index([*story, "condition"])["content"].unstack()
+    shifts = [_mean_shift(case, each.control, each.treatment, rule) for each in sides.itertuples()]
     return sum(shifts) / len(shifts)

@@ -5,12 +5,12 @@
 # %% auto #0
 __all__ = ['VARIANTS', 'SCALED', 'DECLARED', 'UNSCALED', 'Derive', 'Options', 'PERSONA', 'DECIDE', 'ONLY', 'LAST', 'STYLES',
            'Style', 'VariantNames', 'ORDERS', 'VARIANT_FACTORS', 'NUMBER_FACTORS', 'CHOICE_FACTORS', 'Variant',
-           'Variable', 'scale', 'variables', 'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'shared_words',
-           'one_wording', 'Question', 'dressed', 'variants_of', 'question_items']
+           'Variable', 'scale', 'variables', 'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'content_sets',
+           'shared_words', 'one_wording', 'Question', 'dressed', 'variants_of', 'question_items']
 
 # %% ../../nbs/kits/variants.ipynb #90503fb9
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import product
 from math import inf
@@ -21,6 +21,7 @@ import pandas as pd
 
 from ..tables import CogbiasError, item_table, nearest, option
 from .frames import Frame
+from .shelf import shelf
 from .wordings import filled
 
 # %% ../../nbs/kits/variants.ipynb #e36182e3
@@ -57,13 +58,22 @@ class Variable:
     "A number in a question."
 
     kind: str  # money, count, percent_bounded, probability, duration, label or fixed
-    value: Any  # in the variants base and no_persona
+    value: Any = 0  # in the variants base and no_persona
     declared: Mapping[str, Any] = field(
         default_factory=dict
     )  # variant -> value there, in place of what the kind would make of it
     step: int = 1  # scaled values are multiples of it: 2 for an even count
     low: float = -inf  # smallest value that makes sense
     high: float = inf  # largest value that makes sense
+
+    def of(
+        self,
+        given: Any,  # a number, or a table of one for each variant, base among them
+    ) -> "Variable":
+        "A number of the same kind."
+        values = given if isinstance(given, Mapping) else {"base": given}
+        declared = {variant: number for variant, number in values.items() if variant != "base"}
+        return replace(self, value=values.get("base"), declared=declared)
 
 # %% ../../nbs/kits/variants.ipynb #d3ef3475
 def scale(
@@ -191,6 +201,21 @@ class Numbers:
     grid: Callable[[Mapping[str, Any]], int] = lambda values: (
         100
     )  # values -> largest whole number whose probability is asked for; 0: none
+
+# %% ../../nbs/kits/variants.ipynb #9d20b3f6
+def content_sets(
+    paradigm: str,  # suite/name
+    numbers: Mapping[str, Variable],  # gap -> what kind of number fills it
+) -> tuple[ContentSet, ...]:
+    "The content sets that ship for a paradigm."
+    found = []
+    for name, held in shelf(paradigm).items():
+        published = held.pop("published", False)
+        words = {gap: told for gap, told in held.items() if isinstance(told, str)}
+        variables = {gap: number.of(held[gap]) for gap, number in numbers.items()}
+        facts = {each: held[each] for each in held if each not in {*words, *variables}}
+        found.append(ContentSet(name, words, variables, published, facts))
+    return tuple(found)
 
 # %% ../../nbs/kits/variants.ipynb #931b09ba
 def shared_words(

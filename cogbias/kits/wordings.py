@@ -6,7 +6,7 @@
 __all__ = ['Part', 'part_fault', 'filled', 'Wordings', 'as_read', 'with_wordings']
 
 # %% ../../nbs/kits/wordings.ipynb #dfc612ba
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import Signature, signature
@@ -22,9 +22,9 @@ class Part:
     "A text of a wording, and the gaps that it has."
 
     says: str  # what it is, in a few words
-    once: tuple[str, ...] = ()  # gaps that stand in it exactly once
-    needs: tuple[str, ...] = ()  # gaps that stand in it at least once
-    may: tuple[str, ...] = ()  # gaps that it may have
+    once: Sequence[str] = ()  # gaps that stand in it exactly once
+    needs: Sequence[str] = ()  # gaps that stand in it at least once
+    may: Sequence[str] = ()  # gaps that it may have
     usual: str | None = None  # the text of who brings none; None: every wording brings one
 
     @property

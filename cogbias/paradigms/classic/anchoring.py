@@ -16,13 +16,13 @@ from ...design import About
 from ...kits.classic import against, alone, classic
 from ...kits.rules import knows, pulled
 from cogbias.kits.variants import (
-    ContentSet,
     Invariant,
     Numbers,
     Question,
     Style,
     Variable,
     VariantNames,
+    content_sets,
     question_items,
 )
 from ...settings import Seed
@@ -46,14 +46,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #b741b5aa
-def _anchors(low: int, high: int, odd: tuple[int, int]) -> dict[str, Variable]:
-    "Two anchors, with their values in the variant odd."
-    return {
-        "low": Variable("percent_bounded", low, {"odd": odd[0]}),
-        "high": Variable("percent_bounded", high, {"odd": odd[1]}),
-    }
-
-
 TEXT = (
     "Consider {whole}. First decide for yourself: is {share} more or less than {ANCHOR}%? "
     "Then give your own best estimate of that percentage, as a number from 0 to 100."
@@ -68,125 +60,12 @@ def _frames(arbitrary: bool) -> dict[str, str]:
     return {condition: text.replace("ANCHOR", anchor) for condition, anchor in SHOWN.items()}
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #4d473f07
-def _share(
-    name: str,
-    whole: str,  # what is considered
-    share: str,  # of which part the percentage is asked
-    truth: float,  # in percent
-    base: tuple[int, int],  # low and high anchor
-    odd: tuple[int, int],  # the same in the variant odd
-    published: bool = False,
-) -> ContentSet:
-    "A content set from a whole and a part of it."
-    words = {"whole": whole, "share": f"the percentage {share}"}
-    return ContentSet(name, words, _anchors(*base, odd), published, {"truth": truth})
-
-
-# fmt: off
-CONTENTS = (
-    _share("united_nations", "all member states of the United Nations",
-           "of them that are African states",
-           54 / 193 * 100, base=(10, 65), odd=(12, 76), published=True),
-    _share("land", "the surface of the Earth", "of it that is covered by land",
-           29.2, base=(12, 70), odd=(14, 81)),
-    _share("elements", "the 118 known chemical elements",
-           "of them that are gases at room temperature",
-           11 / 118 * 100, base=(4, 55), odd=(6, 63)),
-    _share("bones", "the 206 bones of an adult human body", "of them that are in the two hands",
-           54 / 206 * 100, base=(9, 68), odd=(11, 79)),
-    _share("primes", "the whole numbers from 1 to 100", "of them that are prime",
-           25.0, base=(8, 62), odd=(7, 73)),
-    _share("oxygen", "the dry air near the ground", "of its volume that is oxygen",
-           20.9, base=(6, 60), odd=(9, 71)),
-    _share("months", "the twelve months of the year", "of them that have exactly 30 days",
-           4 / 12 * 100, base=(15, 71), odd=(18, 82)),
-    _share("piano", "the 88 keys of a modern piano", "of them that are black",
-           36 / 88 * 100, base=(18, 74), odd=(21, 86)),
-    _share("teeth", "a full set of 32 permanent human teeth",
-           "of them that are molars (wisdom teeth included)",
-           12 / 32 * 100, base=(16, 72), odd=(19, 84)),
-    _share("zodiac", "the twelve animals of the Chinese zodiac", "of them that are mammals",
-           9 / 12 * 100, base=(35, 95), odd=(41, 98)),
-    _share("rugby", "the 15 players of a rugby union team", "of them that are forwards",
-           8 / 15 * 100, base=(22, 83), odd=(26, 94)),
-    _share("marathon", "the length of a marathon", "of it that a ten-kilometer race covers",
-           10 / 42.195 * 100, base=(14, 58), odd=(11, 67)),
-    _share("amino_acids", "the 20 amino acids of the standard genetic code",
-           "of them that adults must get from their food",
-           9 / 20 * 100, base=(20, 78), odd=(23, 90)),
-    _share("south_america", "the twelve sovereign states of South America",
-           "of them that have no coast",
-           2 / 12 * 100, base=(3, 52), odd=(5, 61)),
-    _share("go_board", "the 361 points of a full-size Go board",
-           "of them that lie on its outer edge",
-           72 / 361 * 100, base=(7, 57), odd=(8, 66)),
-    _share("greek", "the 24 letters of the Greek alphabet", "of them that are vowels",
-           7 / 24 * 100, base=(11, 66), odd=(13, 77)),
-    _share("beethoven", "the nine symphonies of Beethoven", "of them that are in a minor key",
-           2 / 9 * 100, base=(13, 63), odd=(15, 74)),
-    _share("gold", "the weight of a 14-karat gold ring", "of it that is pure gold",
-           14 / 24 * 100, base=(24, 87), odd=(29, 96)),
-    _share("salt", "the mass of pure table salt (sodium chloride)", "of it that is sodium",
-           22.99 / 58.44 * 100, base=(17, 73), odd=(20, 85)),
-    _share("moon", "the weight of an astronaut on Earth",
-           "of it that the astronaut weighs on the Moon",
-           16.5, base=(5, 54), odd=(4, 64)),
-    _share("kilimanjaro", "the height of Mount Everest above the sea",
-           "of it that Kilimanjaro reaches",
-           5895 / 8849 * 100, base=(28, 91), odd=(33, 97)),
-    _share("paper", "the area of a sheet of A3 paper", "of it that a sheet of A6 paper covers",
-           12.5, base=(2, 50), odd=(3, 59)),
-    _share("haiku", "the 17 syllables of a traditional haiku",
-           "of them that stand in the middle line",
-           7 / 17 * 100, base=(19, 75), odd=(22, 88)),
-    _share("rubiks_cube", "the 26 visible pieces of a Rubik's Cube",
-           "of them that are corner pieces",
-           8 / 26 * 100, base=(21, 69), odd=(25, 80)),
-    _share("chess", "the 64 squares of a chessboard",
-           "of them that are occupied at the start of a game",
-           32 / 64 * 100, base=(23, 81), odd=(27, 92)),
-    _share("playing_cards", "the 52 playing cards of a standard pack",
-           "of them that show a jack, a queen or a king",
-           12 / 52 * 100, base=(9, 61), odd=(12, 72)),
-    _share("planets", "the eight planets of the solar system", "of them that have no moon",
-           2 / 8 * 100, base=(7, 59), odd=(10, 70)),
-    _share("bible", "the 66 books of a Protestant Bible",
-           "of them that belong to the New Testament",
-           27 / 66 * 100, base=(17, 76), odd=(20, 87)),
-    _share("ribs", "the twelve pairs of ribs in a human chest",
-           "of them that are joined directly to the breastbone",
-           7 / 12 * 100, base=(26, 86), odd=(31, 97)),
-    _share("week", "the 168 hours of a week", "of them that fall on Saturday or Sunday",
-           2 / 7 * 100, base=(13, 67), odd=(16, 78)),
-    _share("decathlon", "the ten events of a men's decathlon",
-           "of them that are runs (hurdles count)",
-           4 / 10 * 100, base=(15, 72), odd=(18, 84)),
-    _share("triathlon", "the 51.5 kilometers of an Olympic triathlon",
-           "of them that are cycled",
-           40 / 51.5 * 100, base=(36, 94), odd=(42, 99)),
-    _share("sugar", "the 45 atoms of a sucrose molecule", "of them that are hydrogen",
-           22 / 45 * 100, base=(25, 79), odd=(30, 91)),
-    _share("circle", "a square and the largest circle that fits into it",
-           "of the square that lies inside the circle",
-           78.5, base=(34, 96), odd=(39, 98)),
-    _share("dominoes", "the 28 tiles of a double-six domino set", "of them that are doubles",
-           7 / 28 * 100, base=(11, 63), odd=(14, 75)),
-    _share("scrabble", "the 100 tiles of an English Scrabble game",
-           "of them that bear an E",
-           12.0, base=(3, 53), odd=(5, 62)),
-    _share("snooker", "the 22 balls on the table when a snooker frame begins",
-           "of them that are red",
-           15 / 22 * 100, base=(31, 89), odd=(37, 95)),
-    _share("leap_years", "the hundred calendar years 2001 to 2100",
-           "of them that are leap years",
-           24.0, base=(6, 58), odd=(9, 69)),
-    _share("wonders", "the Seven Wonders of the Ancient World",
-           "of them that stood in what is now Egypt",
-           2 / 7 * 100, base=(12, 69), odd=(15, 80)),
-    _share("american_states", "the fifty American states", "of them whose names begin with M",
-           8 / 50 * 100, base=(5, 55), odd=(7, 65)),
+_READ = content_sets(
+    "classic/anchoring", dict.fromkeys(SHOWN.values(), Variable("percent_bounded"))
 )
-# fmt: on
+CONTENTS = tuple(
+    replace(each, facts={"truth": each.facts["part"] / each.facts["of"] * 100}) for each in _READ
+)  # in percent
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #2b2c50c2
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,13 @@ from ...design import About
 from ...kits.classic import against, classic
 from ...kits.rules import Rule, estimates
 from cogbias.kits.variants import (
-    ContentSet,
     Invariant,
     Numbers,
     Question,
     Style,
     Variable,
     VariantNames,
+    content_sets,
     question_items,
 )
 from ...settings import Seed
@@ -70,11 +70,6 @@ def _frames(inspection: bool) -> dict[str, str]:
     return {who: "{good} " + OWNER[who] + looks[who] + PRICE + ASKED[who] for who in OWNER}
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #df6816c3
-def _price(dollars: int) -> dict[str, Variable]:
-    "The price in shops."
-    return {"price": Variable("money", dollars)}
-
-
 FINE = Invariant(
     "the price is at least 4, so that whole dollars tell amounts apart",
     ("price",),
@@ -82,57 +77,7 @@ FINE = Invariant(
 )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #cf9baf18
-def _good_on_offer(
-    name: str, good: str, dollars: int, published: bool = False
-) -> ContentSet:  # a content set from a sentence about the good and its price in shops
-    "A good that stands or lies there."
-    return ContentSet(name, {"good": good}, _price(dollars), published)
-
-
-CONTENTS = (
-    _good_on_offer("mug", "There is a coffee mug on the table.", 4, published=True),
-    _good_on_offer("umbrella", "There is a folding umbrella in the hall.", 13),
-    _good_on_offer("blanket", "There is a woolen blanket on the sofa.", 19),
-    _good_on_offer("plant", "There is a potted plant on the windowsill.", 8),
-    _good_on_offer("game", "There is a new board game on the shelf.", 16),
-    _good_on_offer("lamp", "There is a small reading lamp on the desk.", 11),
-    _good_on_offer("spoon", "A wooden salad spoon lies in the kitchen drawer.", 5),
-    _good_on_offer("candle", "A beeswax candle stands on the mantelpiece.", 6),
-    _good_on_offer("notebook", "A notebook with a cloth cover lies beside the telephone.", 7),
-    _good_on_offer("jump_rope", "A jump rope is coiled up in the gym locker.", 9),
-    _good_on_offer("canvas_bag", "A canvas bag hangs over the back of a chair.", 10),
-    _good_on_offer(
-        "calendar", "A calendar with pictures of lighthouses hangs in the corridor.", 12
-    ),
-    _good_on_offer("straw_hat", "A straw hat lies on the garden bench.", 14),
-    _good_on_offer("vase", "A glass vase stands in the cupboard.", 15),
-    _good_on_offer("flute", "A bamboo flute rests on the music stand.", 17),
-    _good_on_offer("bird_feeder", "A bird feeder made of pine stands on the balcony.", 18),
-    _good_on_offer("scarf", "A knitted scarf lies folded on the bed.", 20),
-    _good_on_offer("flashlight", "A flashlight hangs next to the cellar stairs.", 17),
-    _good_on_offer("alarm_clock", "An alarm clock ticks in the guest room.", 14),
-    _good_on_offer("watering_can", "A tin watering can stands beside the tomato plants.", 18),
-    _good_on_offer("puzzle", "A jigsaw puzzle, still in its box, is on the carpet.", 15),
-    _good_on_offer("picture_frame", "A picture frame leans against the bookcase.", 10),
-    _good_on_offer("ball", "A soccer ball lies in the garage.", 12),
-    _good_on_offer("teapot", "A clay teapot stands beside the stove.", 20),
-    _good_on_offer("timer", "A kitchen timer shaped like an egg sits by the oven.", 9),
-    _good_on_offer("pencils", "A box of colored pencils has been left in the attic.", 11),
-    _good_on_offer("cutting_board", "A cutting board of olive wood leans behind the sink.", 19),
-    _good_on_offer("tape_measure", "A tape measure dangles from a nail above the workbench.", 6),
-    _good_on_offer("towel", "A beach towel, still wrapped, lies in the laundry basket.", 16),
-    _good_on_offer("yoga_mat", "A yoga mat is rolled up behind the piano.", 18),
-    _good_on_offer("bowl", "A ceramic bowl waits on the sideboard.", 13),
-    _good_on_offer("pillow", "A travel pillow has been put on the passenger seat of a car.", 14),
-    _good_on_offer("magnifier", "A magnifying glass lies across the newspaper.", 8),
-    _good_on_offer("mirror", "A hand mirror hangs above the washbasin.", 10),
-    _good_on_offer("key_ring", "A leather key ring hangs by the front door.", 5),
-    _good_on_offer("chess_set", "A chess set is laid out in the playroom.", 20),
-    _good_on_offer("bell", "A bicycle bell lies on the doorstep.", 7),
-    _good_on_offer("album", "A photo album with empty pages lies in a trunk.", 15),
-    _good_on_offer("thermometer", "A garden thermometer is fixed to the fence.", 12),
-    _good_on_offer("doormat", "A doormat of coconut fiber lies rolled up near the gate.", 17),
-)
+CONTENTS = content_sets("classic/endowment", {"price": Variable("money")})
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #5de98eb1
 def _largest_price_asked_for(values: Mapping[str, Any]) -> int:

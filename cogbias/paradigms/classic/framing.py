@@ -14,7 +14,7 @@ from typing import Any
 from ...design import About
 from ...kits.classic import against, classic
 from ...kits.rules import weighs
-from ...kits.variants import ContentSet, Invariant, Question, Variable, variables
+from ...kits.variants import Invariant, Question, Variable, content_sets
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #28119ddb
 ABOUT = About(
@@ -37,11 +37,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #3cff8800
-def _prices(amount: int) -> dict[str, Variable]:
-    "What a ticket costs, and the cash that is missing in the control."
-    return variables("money", price=amount, cash=amount)
-
-
 FRAMES = {
     "control": "{plan} There, {ticket} costs ${price}, to be paid on arrival. "
     "At {place} you find that ${cash} in cash is missing from your pocket. "
@@ -60,96 +55,7 @@ EQUAL_LOSS = Invariant(
 )
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #915a87ac
-def _outing(
-    name: str, price: int, plan: str, ticket: str, place: str, published: bool = False
-) -> ContentSet:  # a content set from the price, the plan, what is bought and where one arrives
-    "Somebody has something planned that has to be paid for."
-    words = {"plan": plan, "ticket": ticket, "place": place}
-    return ContentSet(name, words, _prices(price), published)
-
-
-# fmt: off
-CONTENTS = (
-    _outing("play", 10, "You are going to see a play.", "a ticket", "the theatre", published=True),
-    _outing("concert", 12, "You are going to a concert in the park.", "a ticket", "the entrance"),
-    _outing("museum_pass", 15, "You are visiting a town to see its museums.",
-            "a day pass for all of them", "the first museum"),
-    _outing("match", 20, "You are going to watch a handball match.",
-            "a ticket for the stand", "the sports hall"),
-    _outing("boat_trip", 25, "You are going on a boat trip along the coast.",
-            "a ticket for the trip", "the landing stage"),
-    _outing("zoo", 8, "You are going to the zoo for the afternoon.",
-            "an entrance ticket", "the gate"),
-    _outing("film", 9, "You are seeing a new film at the cinema.",
-            "a cinema ticket", "the box office"),
-    _outing("ferry", 14, "You are walking down to the harbor to take a ferry.",
-            "a return ticket", "the pier"),
-    _outing("swimming", 6, "You are going swimming at the public pool after work.",
-            "a bathing pass", "the turnstile"),
-    _outing("garden", 7, "You want to see the orchids in a botanical garden.",
-            "an entry card", "the greenhouse"),
-    _outing("castle", 11, "You are climbing a hill to visit a castle.",
-            "a voucher for the guided tour", "the drawbridge"),
-    _outing("circus", 22, "You are off to the circus.",
-            "a ringside pass", "the big tent"),
-    _outing("planetarium", 13, "You want to look at the stars in a planetarium.",
-            "an admission slip", "the dome"),
-    _outing("fair", 18, "You are spending the day at a village fair.",
-            "a wristband for the rides", "the merry-go-round"),
-    _outing("skiing", 32, "You are driving into the mountains to ski.",
-            "a lift pass", "the cable car"),
-    _outing("dance", 16, "You are going dancing at the town hall.",
-            "an entry token", "the cloakroom"),
-    _outing("supper", 17, "You are joining the harvest supper at the school.",
-            "a meal coupon", "the serving table"),
-    _outing("reading", 5, "You are about to hear a poet read in the library.",
-            "a seat card", "the door of the reading room"),
-    _outing("exhibition", 19, "You are visiting an exhibition of Japanese prints.",
-            "an exhibition pass", "the gallery"),
-    _outing("railway", 26, "You are going for a ride on a mountain railway.",
-            "a ticket to the summit", "the valley station"),
-    _outing("penguins", 21, "You are visiting the aquarium to see the penguins being fed.",
-            "an aquarium pass", "the glass doors"),
-    _outing("opera", 30, "An evening at the opera lies before you.",
-            "a balcony ticket", "the grand staircase"),
-    _outing("sumo", 28, "You are heading for a sumo tournament.",
-            "a spectator's badge", "the arena"),
-    _outing("climbing", 24, "You are trying out an indoor climbing center.",
-            "an access chip", "the front desk"),
-    _outing("bowling", 23, "You have arranged to go bowling with neighbors.",
-            "a lane pass", "the shoe counter"),
-    _outing("vineyard", 27, "Your plan is to taste new wines at a vineyard.",
-            "a tasting card", "the cellar steps"),
-    _outing("cave", 29, "You mean to explore a limestone cave.",
-            "a visitor's permit", "the mouth of the cave"),
-    _outing("comedy", 31, "Tonight a comedian performs at a club, and you intend to go.",
-            "a table ticket", "the club door"),
-    _outing("tower", 33, "You feel like riding up a television tower.",
-            "an elevator pass", "the foot of the tower"),
-    _outing("escape_room", 34, "You have an hour in an escape room ahead of you.",
-            "a player's card", "the reception"),
-    _outing("coasters", 35, "You have picked today for riding roller coasters.",
-            "a park bracelet", "the queue for the first loop"),
-    _outing("astronaut", 36, "An astronaut is giving a talk, and you would like to listen.",
-            "an audience card", "the lecture theater"),
-    _outing("horse_race", 37, "You are out to watch a horse race.",
-            "a grandstand ticket", "the racetrack"),
-    _outing("air_show", 38, "You are cycling to an air show.",
-            "an airfield pass", "the runway fence"),
-    _outing("golf", 39, "You are about to play a round of golf.",
-            "a course voucher", "the first tee"),
-    _outing("wellness", 40, "You are treating yourself to a Finnish sauna.",
-            "a sauna token", "the changing room"),
-    _outing("karts", 41, "After lunch you want to race go-karts.",
-            "a starter's slip", "the pit lane"),
-    _outing("half_marathon", 42, "You are running a half marathon.",
-            "a runner's bib", "the starting line"),
-    _outing("fashion", 43, "You are attending a fashion show.",
-            "a front-row badge", "the catwalk"),
-    _outing("sightseeing", 44, "You are joining a bus tour that leaves from the market square.",
-            "a sightseeing card", "the bus stop"),
-)
-# fmt: on
+CONTENTS = content_sets("classic/framing", dict.fromkeys(("price", "cash"), Variable("money")))
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #28b7e6f6
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:

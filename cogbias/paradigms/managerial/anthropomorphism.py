@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/anthropomorphism.ipynb #c26dad50
 from ...design import About
-from ...kits.frames import Gap
 from ...kits.scenario import HEIGHT, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/anthropomorphism.ipynb #c1d215aa
@@ -37,19 +36,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/anthropomorphism.ipynb #cbcfee0b
-_WORDS_OF_AUTHORSHIP = tuple(
-    "i we me us my our you your human humans machine machines computer ai algorithm software robot "
-    "author experience memory opinion study studies research data survey".split()
-)
-
-
-def _sentence(
-    asks: str,  # what the sentence is to say
-) -> Gap:
-    "A sentence of the paragraph, by nobody in particular."
-    return Gap(asks, "sentence", most=20, without=_WORDS_OF_AUTHORSHIP)
-
-
 CASE = Scenario(
     name="managerial/anthropomorphism",
     situation={
@@ -61,14 +47,6 @@ CASE = Scenario(
     },
     question="How high or low is the credibility of this paragraph?",
     scale=HEIGHT,
-    gaps={
-        "debate": Gap(
-            "a matter on which managers disagree", "question", most=10, without=_WORDS_OF_AUTHORSHIP
-        ),
-        "claim": _sentence("one sentence that takes a side in a debate on [[debate]]"),
-        "reason": _sentence("one sentence with a reason for this, without facts: [[claim]]"),
-        "conclusion": _sentence("one sentence that concludes from this: [[claim]] [[reason]]"),
-    },
     metric=Metric(kappa=1),
 )
 PARADIGM = scenario(ABOUT, CASE)

@@ -124,7 +124,6 @@ CASE = Scenario(
         "both are equally good",
         words=("much", "", "slightly"),
     ),
-    gaps=written_gaps(),
     metric=Metric(kappa=-1, flip=True),
     corrected=Metric(kappa=-1),
 )

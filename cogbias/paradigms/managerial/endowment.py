@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #7d12ef8d
 from ...design import About
-from ...kits.frames import Gap, WholeNumber, money
+from ...kits.frames import WholeNumber, money
 from ...kits.scenario import DIFFERENCE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #a703c367
@@ -34,10 +34,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #053d9da4
-_WORDS_OF_BARGAINING = tuple(
-    "you your owner own sell sold buy bought price priced value valuable worth cheap expensive "
-    "bargain money dollars need needs useful useless rare scarce new".split()
-)
 CASE = Scenario(
     name="managerial/endowment",
     situation={
@@ -53,19 +49,6 @@ CASE = Scenario(
         "that was paid a year ago?",
     },
     scale=DIFFERENCE,
-    gaps={
-        "asset": Gap(
-            "a thing that any company may own and that costs between twenty and sixty thousand "
-            "dollars",
-            most=10,
-            without=_WORDS_OF_BARGAINING,
-        ),
-        "state": Gap(
-            "one sentence on what [[asset]] is like after a year, neither praising nor blaming it",
-            "sentence",
-            without=_WORDS_OF_BARGAINING,
-        ),
-    },
     draws={"price": WholeNumber(20_000, 60_000, step=1_000)},
     derive={"paid": lambda drawn: money(drawn["price"])},
     metric=Metric(kappa=1),

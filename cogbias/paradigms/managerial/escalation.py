@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/escalation.ipynb #d24b9358
 from ...design import About
-from ...kits.frames import Gap
 from ...kits.scenario import CHANGE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/escalation.ipynb #d2b9cb51
@@ -46,18 +45,6 @@ CASE = Scenario(
     question="By how much do you change the funds of this project, compared with what was set "
     "aside at first?",
     scale=CHANGE,
-    gaps={
-        "plan": Gap(
-            "an ambitious project that any company may start",
-            most=12,
-            without=("you", "your", "predecessor", "successor", "began", "stopped", "option"),
-        ),
-        "news": Gap(
-            "one sentence on how badly [[plan]] has gone so far, without an outlook",
-            "sentence",
-            without=("will", "you", "your", "predecessor", "soon"),
-        ),
-    },
     metric=Metric(kappa=1),
 )
 PARADIGM = scenario(ABOUT, CASE)

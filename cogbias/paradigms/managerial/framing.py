@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #c14b9207
 from ...design import About
-from ...kits.frames import Gap, WholeNumber
+from ...kits.frames import WholeNumber
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #397a5444
@@ -36,9 +36,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #e5707c5b
-_WORDS_OF_VERDICT = tuple(
-    "only merely just still even already well badly fully good bad poor best worst".split()
-)
 CASE = Scenario(
     name="managerial/framing",
     situation={
@@ -49,28 +46,6 @@ CASE = Scenario(
     },
     question="How do you rate the performance of this unit?",
     scale=QUALITY,
-    gaps={
-        "unit": Gap("a unit that any company may have", most=10, without=_WORDS_OF_VERDICT),
-        "cases": Gap(
-            "the things or people that [[unit]] deals with", most=10, without=_WORDS_OF_VERDICT
-        ),
-        "success": Gap(
-            "what happened to those of [[cases]] with which [[unit]] succeeded; begins with a verb "
-            "in the past tense",
-            "clause",
-            most=10,
-            without=_WORDS_OF_VERDICT,
-            only="control",
-        ),
-        "failure": Gap(
-            "the exact opposite of this, so that one or the other must happen: [[success]]; begins "
-            "with a verb in the past tense",
-            "clause",
-            most=10,
-            without=_WORDS_OF_VERDICT,
-            only="treatment",
-        ),
-    },
     draws={"succeeded": WholeNumber(51, 89)},
     derive={"failed": lambda drawn: 100 - drawn["succeeded"]},
     metric=Metric(kappa=-1),

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #412536b1
 from ...design import About
-from ...kits.frames import Gap, OneOf
+from ...kits.frames import OneOf
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #0ad3bcd6
@@ -36,10 +36,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #4806a2ba
-_WORDS_OF_VALUE = tuple(
-    "good better best bad worse worst beautiful ugly poor fine excellent perfect popular famous "
-    "cheap expensive elegant stylish new old modern quality you your".split()
-)
 _STORY = (
     "At work, you are thinking of ordering [[product]]. A magazine asked people who already "
     "know it what they think of [[known]]."
@@ -52,23 +48,6 @@ CASE = Scenario(
     },
     question="How good or bad do you expect [[asked]] to be?",
     scale=QUALITY,
-    gaps={
-        "product": Gap(
-            "a product or service that any manager may order for the staff",
-            most=10,
-            without=_WORDS_OF_VALUE,
-        ),
-        "known": Gap(
-            "a feature of [[product]] that is a matter of taste, or of little use",
-            most=10,
-            without=_WORDS_OF_VALUE,
-        ),
-        "asked": Gap(
-            "a useful feature of [[product]] about which nothing follows from [[known]]",
-            most=10,
-            without=_WORDS_OF_VALUE,
-        ),
-    },
     draws={"opinion": OneOf(("positive", "negative"))},
     derive={"kappa": lambda drawn: 1 if drawn["opinion"] == "positive" else -1},
     metric=Metric(kappa="kappa"),

@@ -7,7 +7,7 @@ __all__ = ['CUES', 'ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/illusion_of_control.ipynb #4f0b41e4
 from ...design import About
-from ...kits.frames import Gap, OneOf
+from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, Versions, scenario
 
 # %% ../../../nbs/paradigms/managerial/illusion_of_control.ipynb #65c08df2
@@ -61,24 +61,6 @@ CASE = Scenario(
     },
     question="What share of the [[units]] do you expect to be successful?",
     scale=SHARE,
-    gaps={
-        "activity": Gap(
-            "something that any organization may do and that consists of many like parts, over "
-            "whose outcome nobody there has any influence",
-            most=16,
-        ),
-        "units": Gap("what the parts are called: [[activity]]", "plural noun", most=5),
-        "chance": Gap(
-            "one sentence on what makes a single one of the [[units]] a success: a draw, a "
-            "stranger, an animal or the weather",
-            "sentence",
-            most=18,
-            without=tuple(
-                "you your manager managers control influence luck lucky chance skill effort "
-                "likely unlikely often rarely most few".split()
-            ),
-        ),
-    },
     draws={"cue": OneOf(tuple(CUES))},
     metric=Metric(kappa=-1),
 )

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'PEOPLE', 'CASE', 'PARADIGM', 'rewarding']
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #3da3b196
 from ...design import About
-from ...kits.frames import Gap, OneOf
+from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #12c90d3a
@@ -67,26 +67,6 @@ def rewarding(
     )
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #f41259fb
-_PARTIAL_WORDS = tuple(
-    "he she him her his hers man woman young old you your alone mainly mostly best better hardest "
-    "brilliant heroic only expert".split()
-)
-
-
-def _occupation(
-    asks: str,  # what is asked for
-) -> Gap:
-    "A gap for an occupation."
-    return Gap(asks, most=4, without=_PARTIAL_WORDS)
-
-
-def _deed(
-    asks: str,  # what is asked for
-) -> Gap:
-    "A gap for what somebody did; its subject stands before it."
-    return Gap(asks, "clause", most=12, without=_PARTIAL_WORDS)
-
-
 CASE = Scenario(
     name="managerial/in_group",
     situation={"control": rewarding("group_x"), "treatment": rewarding("group_y")},
@@ -94,27 +74,6 @@ CASE = Scenario(
     scale=degrees(
         "X", "Y", "X and Y equally likely", words=("very likely", "likely", "slightly more likely")
     ),
-    gaps={
-        "success": _deed(
-            "something that a team has achieved in any company; begins with a past participle, as "
-            "in 'the team has ...'"
-        ),
-        "group_x": _occupation("an occupation that many people have had, with its article"),
-        "group_y": _occupation("another occupation, of about the same standing as [[group_x]]"),
-        "merit_x": _deed(
-            "what one person did so that a team has [[success]], unrelated to having been "
-            "[[group_x]] or [[group_y]]; begins with a verb in the past tense"
-        ),
-        "merit_y": _deed(
-            "what another person did for it, different from this and worth as much: [[merit_x]]; "
-            "begins with a verb in the past tense"
-        ),
-        "reward": Gap(
-            "a small reward that a manager can give to a single person",
-            most=9,
-            without=_PARTIAL_WORDS,
-        ),
-    },
     metric=Metric(kappa=-1),
     draws={"told_first": OneOf(("X", "Y"))},
 )

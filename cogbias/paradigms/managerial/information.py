@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'DEGREES', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/information.ipynb #9f4d888a
 from ...design import About
-from ...kits.frames import Gap
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/information.ipynb #d17bdd93
@@ -49,18 +48,6 @@ CASE = Scenario(
     scale={
         "control": degrees("confident enough", "not confident enough", "cannot say", DEGREES),
         "treatment": degrees("needed", "not needed", "cannot say", DEGREES),
-    },
-    gaps={
-        "matter": Gap("a matter that any company may have to settle", "question", most=14),
-        "option": Gap("one way to settle [[matter]], neither clever nor foolish", "verb phrase"),
-        "views": Gap(
-            "one sentence with a reason for and a reason against this: [[option]]",
-            "sentence",
-            without=tuple(
-                "information informed know known unknown unclear unsure sure certain uncertain "
-                "confident doubt evidence data fact facts study survey test".split()
-            ),
-        ),
     },
     metric=Metric(kappa=-1, flip=True),
 )

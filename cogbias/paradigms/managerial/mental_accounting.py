@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'LOSS', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/mental_accounting.ipynb #61df0ec0
 from ...design import About
-from ...kits.frames import Gap, WholeNumber, money
+from ...kits.frames import WholeNumber, money
 from ...kits.scenario import LIKELIHOOD, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/mental_accounting.ipynb #20ec0db8
@@ -46,20 +46,6 @@ CASE = Scenario(
     situation={"control": LOSS % "this", "treatment": LOSS % "[[other]]"},
     question="How likely are you to pay {price} for [[purchase]]?",
     scale=LIKELIHOOD,
-    gaps={
-        "purchase": Gap(
-            "one thing that any team may wish for, whether it costs little or much",
-            most=9,
-            without=("you", "your", "its", "other", "another", "urgent", "urgently", "needed"),
-        ),
-        "other": Gap(
-            "something that has nothing to do with [[purchase]], for an occasion that was last "
-            "week, so that it is of no use any more",
-            most=13,
-            without=("you", "your", "its", "still", "again"),
-            only="treatment",
-        ),
-    },
     draws={"amount": WholeNumber(1000, 99000, step=1000)},
     derive={"price": lambda drawn: money(drawn["amount"])},
     metric=Metric(kappa=1),

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'OWN', 'OUTSIDE', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/not_invented_here.ipynb #96afff8f
 from ...design import About
-from ...kits.frames import Gap, OneOf
+from ...kits.frames import OneOf
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/not_invented_here.ipynb #9536529d
@@ -50,30 +50,11 @@ _STORY = (
     "proposal works %s, knows the matter and your organization well, and asks for nothing in "
     "return."
 )
-_WORDS_OF_OWNERS = tuple(
-    "you your our my we us team teams colleague colleagues expert experts outside outsider "
-    "inside external internal profession town new proven".split()
-)
 CASE = Scenario(
     name="managerial/not_invented_here",
     situation={"control": _STORY % OWN, "treatment": _STORY % "{where}"},
     question="How good or bad is this proposal?",
     scale=QUALITY,
-    gaps={
-        "matter": Gap(
-            "a matter of everyday work that any organization has to settle somehow",
-            "question",
-            most=12,
-            without=_WORDS_OF_OWNERS,
-        ),
-        "proposal": Gap(
-            "one sentence that proposes how to settle [[matter]], with something to be said for "
-            "it and something against it",
-            "sentence",
-            most=20,
-            without=_WORDS_OF_OWNERS,
-        ),
-    },
     metric=Metric(kappa=-1),
     draws={"where": OneOf(OUTSIDE)},
 )

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/optimism.ipynb #a2e0f304
 from ...design import About
-from ...kits.frames import Gap, OneOf
+from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/optimism.ipynb #9de5a432
@@ -52,17 +52,6 @@ CASE = Scenario(
         "in the coming year?",
     },
     scale=SHARE,
-    gaps={
-        "aspect": Gap(
-            "something that matters to any organization and may change for the better or for the "
-            "worse without its doing, without saying which",
-            most=12,
-            without=tuple(
-                "you your own our its average better worse good bad rise fall improvement chance "
-                "risk change unforeseen".split()
-            ),
-        ),
-    },
     metric=Metric(kappa="kappa"),
     draws={"turn": OneOf(("better", "worse"))},
     derive={"kappa": lambda drawn: -1 if drawn["turn"] == "better" else 1},

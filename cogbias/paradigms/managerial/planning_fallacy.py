@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'RISES', 'PLANNED', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #1ff1d1d4
 from ...design import About
-from ...kits.frames import Gap, OneOf
+from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Norm, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #00a84a6c
@@ -59,19 +59,6 @@ CASE = Scenario(
     },
     question="What share of your working time over these six months will the project take up?",
     scale=SHARE,
-    gaps={
-        "project": Gap("a project that any company may carry out", most=14),
-        "tasks": Gap(
-            "one sentence, beginning with 'You will', on what a manager does who is in charge of "
-            "[[project]], without a word on how much work that is",
-            "sentence",
-            without=tuple(
-                "time hours days weeks months daily weekly share percent planned delay delays late "
-                "difficult easy easily quickly complex demanding simple effort".split()
-            ),
-        ),
-        "kind": Gap("the kind of project that this belongs to: [[project]]", "plural noun", most=5),
-    },
     draws={"planned": OneOf(tuple(RISES))},
     derive={
         "longer": lambda drawn: RISES[drawn["planned"]],

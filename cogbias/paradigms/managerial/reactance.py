@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'REQUEST', 'ADVICE', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/reactance.ipynb #68019e66
 from ...design import About
-from ...kits.frames import Gap
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/reactance.ipynb #bf691f9e
@@ -46,33 +45,12 @@ _LETTER = (
 )
 
 # %% ../../../nbs/paradigms/managerial/reactance.ipynb #d7b42dcd
-_PUSHING_WORDS = tuple(
-    "you your must should ought need needs please stop never urgent warn order".split()
-)
-
-
-def _fact(asks: str) -> Gap:
-    "A fact on the habit, without any push."
-    return Gap(asks, "sentence", most=16, without=_PUSHING_WORDS)
-
-
 CASE = Scenario(
     name="managerial/reactance",
     situation={condition: _LETTER % text for condition, text in ADVICE.items()},
     question="How much time will you spend on it next week, in percent of the time that you spend "
     "on it now?",
     scale=SHARE,
-    gaps={
-        "habit": Gap(
-            "something that managers do at work and could do less of; after 'you often'",
-            "verb phrase",
-            most=14,
-            without=_PUSHING_WORDS,
-        ),
-        "first": _fact("a sober fact that speaks for doing less of this: [[habit]]"),
-        "second": _fact("a fact on [[habit]] that has nothing to do with this one: [[first]]"),
-        "third": _fact("one more fact on [[habit]], apart from [[first]] and from [[second]]"),
-    },
     metric=Metric(kappa=-1),
 )
 PARADIGM = scenario(ABOUT, CASE)

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'PARTS', 'STEP', 'CASE', 'PARADIGM', 'reduction_drawn']
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #a2e20349
 from ...design import About
-from ...kits.frames import Gap, WholeNumber
+from ...kits.frames import WholeNumber
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #8c23760c
@@ -56,10 +56,6 @@ def reduction_drawn(
     return 10 * (1 + place * possible // PARTS)
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #0e344855
-_LEADING_WORDS = tuple(
-    "risk risky risks safe safer safely safety danger dangerous likely unlikely chance worth "
-    "percent allowed permitted forbidden you your".split()
-)
 _OFFER = (
     "You could [[option]]. This would save [[saving]]. But it may happen that [[mishap]], and then "
     "the damage would be about twenty times as large as the saving. A month ago the risk of this "
@@ -74,29 +70,6 @@ CASE = Scenario(
     },
     question="How likely are you to [[option]]?",
     scale=SHARE,
-    gaps={
-        "option": Gap(
-            "something that any manager might do to save a little, and that may go wrong",
-            "verb phrase",
-            most=14,
-            without=_LEADING_WORDS,
-        ),
-        "saving": Gap("what is saved by this: to [[option]]", most=10, without=_LEADING_WORDS),
-        "mishap": Gap(
-            "an expensive mishap, without injuries, that may befall whoever decides to [[option]]",
-            "clause",
-            most=12,
-            without=_LEADING_WORDS,
-        ),
-        "rule": Gap(
-            "one sentence with a rule after which it happens less often that [[mishap]], and which "
-            "neither permits nor forbids to [[option]]",
-            "sentence",
-            most=16,
-            without=_LEADING_WORDS,
-            only="treatment",
-        ),
-    },
     draws={"risk": WholeNumber(20, 90, step=10), "part": WholeNumber(0, PARTS - 1)},
     derive={
         "reduction": lambda drawn: reduction_drawn(drawn["risk"], drawn["part"]),

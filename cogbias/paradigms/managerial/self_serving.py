@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/self_serving.ipynb #9d31ed12
 from ...design import About
-from ...kits.frames import Gap
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/self_serving.ipynb #0defcbc3
@@ -36,10 +35,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/self_serving.ipynb #2c701943
-_WORDS_OF_OUTCOMES = tuple(
-    "success successful succeed fail failed failure failing good bad well badly lucky luck luckily "
-    "helpful harmful difficult easy you your yourself manager".split()
-)
 _TASK = (
     "You were in charge of [[task]]. Beforehand it was thought just as likely to fail as to "
     "succeed. Two things mattered, your own way of going about it and [[circumstance]]. Either "
@@ -56,19 +51,6 @@ CASE = Scenario(
         "to a medium extent",
         words=("to a very", "to a", "to a rather"),
     ),
-    gaps={
-        "task": Gap(
-            "a task at any organization that is over by now and may have succeeded or failed",
-            most=14,
-            without=_WORDS_OF_OUTCOMES,
-        ),
-        "circumstance": Gap(
-            "something beyond the manager's influence that mattered for [[task]], and that may "
-            "have been a help as well as a hindrance",
-            most=10,
-            without=_WORDS_OF_OUTCOMES,
-        ),
-    },
     metric=Metric(kappa=1),
 )
 PARADIGM = scenario(ABOUT, CASE)

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/social_desirability.ipynb #19dce3fd
 from ...design import About
-from ...kits.frames import Gap, OneOf
+from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/social_desirability.ipynb #a32e999e
@@ -51,15 +51,6 @@ CASE = Scenario(
     },
     question="How true or false is this statement of you?",
     scale=degrees("true of me", "false of me", "neither true nor false of me"),
-    gaps={
-        "lapse": Gap(
-            "a small lapse at work that is common and that few people like to admit; in the first "
-            "person, after 'I sometimes'",
-            "verb phrase",
-            most=14,
-            without=tuple("not never sometimes always often rarely you your illegal".split()),
-        ),
-    },
     metric=Metric(kappa="kappa"),
     draws={"how_often": OneOf(("never", "sometimes"))},
     derive={"kappa": lambda drawn: 1 if drawn["how_often"] == "never" else -1},

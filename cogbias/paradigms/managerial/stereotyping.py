@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/stereotyping.ipynb #17074046
 from ...design import About
-from ...kits.frames import Gap
 from ...kits.scenario import LIKELIHOOD, Metric, Norm, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/stereotyping.ipynb #58fc268d
@@ -39,10 +38,6 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/stereotyping.ipynb #d77ee350
-_TELLING_WORDS = tuple(
-    "he she him her his hers man woman you your job profession occupation professional office "
-    "colleague work works usually typically most many likely".split()
-)
 _SEAT = (
     "You will attend [[occasion]]. You will sit next to a person whom you have not met. A seating "
     "plan has been sent around."
@@ -55,27 +50,6 @@ CASE = Scenario(
     },
     question="How likely is it that this person [[habit]]?",
     scale=LIKELIHOOD,
-    gaps={
-        "occasion": Gap(
-            "an occasion with seats, at which people of all occupations may meet",
-            most=9,
-            without=_TELLING_WORDS,
-        ),
-        "habit": Gap(
-            "a harmless private habit that few people have but that is said to go with some "
-            "occupation; begins with a verb in the third person and does not name the occupation",
-            "clause",
-            most=10,
-            without=_TELLING_WORDS,
-        ),
-        "group": Gap(
-            "an occupation, with its article, of whose members people would expect this outside "
-            "of work: [[habit]]",
-            most=4,
-            without=_TELLING_WORDS,
-            only="treatment",
-        ),
-    },
     metric=Metric(kappa=1),
     norm=Norm(
         says="the same answer with and without the occupation, although base rates may justify "

@@ -8,16 +8,10 @@ __all__ = ['PAIRS', 'PULL', 'PARADIGM']
 # %% ../../../nbs/paradigms/published/pagliaro_anchoring.ipynb #e14dc605
 from ...design import Contrast
 from ...kits.pagliaro import pagliaro, published_index
-from ...kits.published import PublishedPair
+from ...kits.published import pairs_of
 
 # %% ../../../nbs/paradigms/published/pagliaro_anchoring.ipynb #8f1c2a25
-PAIRS = (
-    PublishedPair(name="anchoring_v1", title="inhabitants of Chicago", anchor=15_000_000.0),
-    PublishedPair(name="anchoring_v2", title="mean temperature of London", anchor=25.0),
-    PublishedPair(name="anchoring_v3", title="countries in Africa", anchor=15.0),
-    PublishedPair(name="anchoring_v4", title="height of the Eiffel Tower", anchor=500.0),
-    PublishedPair(name="anchoring_v5", title="share of the Earth under water", anchor=50.0),
-)
+PAIRS = pairs_of("published/pagliaro_anchoring")
 
 # %% ../../../nbs/paradigms/published/pagliaro_anchoring.ipynb #d886d43e
 PULL = Contrast(

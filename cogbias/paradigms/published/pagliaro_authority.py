@@ -7,21 +7,10 @@ __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_authority.ipynb #604c2a28
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import pairs_of, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_authority.ipynb #55a9a3a4
-PAIRS = (
-    PublishedPair(
-        name="authority_v1",
-        title="chocolate and the heart",
-        target="A",
-        same_facts=False,
-        remark="publication in a journal that reviews is evidence",
-    ),
-    PublishedPair(name="authority_v2", title="a stock without revenue", target="A"),
-    PublishedPair(name="authority_v3", title="a diet that cures diabetes", target="A"),
-    PublishedPair(name="authority_v4", title="jobs and artificial intelligence", target="A"),
-)
+PAIRS = pairs_of("published/pagliaro_authority")
 
 # %% ../../../nbs/paradigms/published/pagliaro_authority.ipynb #957ab6be
 PARADIGM = pagliaro(

@@ -7,15 +7,10 @@ __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_availability.ipynb #d21aa8cb
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import pairs_of, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_availability.ipynb #0de083bb
-PAIRS = (
-    PublishedPair(name="availability_v1", title="heart disease or homicide", target="B"),
-    PublishedPair(name="availability_v2", title="shark attacks or falling coconuts", target="A"),
-    PublishedPair(name="availability_v3", title="words with a K", target="A"),
-    PublishedPair(name="availability_v4", title="causes of a plane crash", target="B"),
-)
+PAIRS = pairs_of("published/pagliaro_availability")
 
 # %% ../../../nbs/paradigms/published/pagliaro_availability.ipynb #63c46b9b
 PARADIGM = pagliaro(

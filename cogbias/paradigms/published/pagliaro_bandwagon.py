@@ -7,21 +7,10 @@ __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_bandwagon.ipynb #a78c123c
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import pairs_of, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_bandwagon.ipynb #0b635ec7
-PAIRS = (
-    PublishedPair(name="bandwagon_v1", title="a four-day week", target="A"),
-    PublishedPair(name="bandwagon_v2", title="standardized tests for admission", target="B"),
-    PublishedPair(
-        name="bandwagon_v3",
-        title="cryptocurrency as an investment",
-        target="A",
-        same_facts=False,
-        remark="that experts recommend it is evidence",
-    ),
-    PublishedPair(name="bandwagon_v4", title="a ban of petrol cars", target="A"),
-)
+PAIRS = pairs_of("published/pagliaro_bandwagon")
 
 # %% ../../../nbs/paradigms/published/pagliaro_bandwagon.ipynb #a4dd73a2
 PARADIGM = pagliaro(

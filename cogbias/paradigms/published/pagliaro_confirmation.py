@@ -7,16 +7,10 @@ __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_confirmation.ipynb #7946b76a
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import pairs_of, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_confirmation.ipynb #315cccfa
-PAIRS = (
-    PublishedPair(name="confirmation_v1", title="two studies of social media", target="A"),
-    PublishedPair(name="confirmation_v2", title="two departments and remote work", target="A"),
-    PublishedPair(name="confirmation_v3", title="two studies of organic food", target="A"),
-    PublishedPair(name="confirmation_v4", title="two suspects", target="A"),
-    PublishedPair(name="confirmation_v5", title="ten reviews of a product", target="A"),
-)
+PAIRS = pairs_of("published/pagliaro_confirmation")
 
 # %% ../../../nbs/paradigms/published/pagliaro_confirmation.ipynb #a7b415d1
 PARADIGM = pagliaro(

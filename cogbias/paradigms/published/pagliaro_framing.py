@@ -7,28 +7,10 @@ __all__ = ['PAIRS', 'CHOICES', 'RATING', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #b6944bd6
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, rating_effect, signed_effect
+from ...kits.published import pairs_of, rating_effect, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #44f12aa1
-PAIRS = (
-    PublishedPair(name="framing_v1", title="a disease outbreak", target="B"),
-    PublishedPair(name="framing_v2", title="a surgical procedure", target="B"),
-    PublishedPair(
-        name="framing_v3",
-        title="an economic policy",
-        target="B",
-        same_facts=False,
-        remark="5,000 new jobs are not 10,000 people without one",
-    ),
-    PublishedPair(name="framing_v4", title="fat in a yogurt", in_index=False),
-    PublishedPair(
-        name="framing_v5",
-        title="profit of a company",
-        in_index=False,
-        same_facts=False,
-        remark="a profit that grew is not a target that was missed",
-    ),
-)
+PAIRS = pairs_of("published/pagliaro_framing")
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #9790910c
 CHOICES = {"stratum": ("choice",)}

@@ -7,26 +7,10 @@ __all__ = ['PAIRS', 'RATING', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #ae80c648
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, rating_effect
+from ...kits.published import pairs_of, rating_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #c8396c74
-PAIRS = (
-    PublishedPair(
-        name="primacy_v1",
-        title="traits of a candidate",
-        target="A",
-        same_facts=False,
-        remark="the control compares two candidates, the treatment asks about one",
-    ),
-    PublishedPair(name="primacy_v2", title="three reviews of a product", in_index=False),
-    PublishedPair(
-        name="primacy_v3",
-        title="five proposals",
-        in_index=False,
-        same_facts=False,
-        remark="the answer is the place of a proposal, and the order differs",
-    ),
-)
+PAIRS = pairs_of("published/pagliaro_primacy")
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #a8d0e980
 RATING = rating_effect(

@@ -7,31 +7,10 @@ __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_representativeness.ipynb #7b37a41c
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import pairs_of, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_representativeness.ipynb #a02dfa3d
-PAIRS = (
-    PublishedPair(name="representativeness_v1", title="Linda", target="B"),
-    PublishedPair(
-        name="representativeness_v2",
-        title="farmer or librarian",
-        target="B",
-        same_facts=False,
-        remark="the control asks to consider base rates, the treatment does not",
-    ),
-    PublishedPair(
-        name="representativeness_v3",
-        title="six tosses of a coin",
-        target="B",
-        remark="both sequences are equally likely; no answer is right",
-    ),
-    PublishedPair(
-        name="representativeness_v4",
-        title="hospital or small clinic",
-        target="A",
-        remark="the sentence that the treatment adds has no bearing on the question",
-    ),
-)
+PAIRS = pairs_of("published/pagliaro_representativeness")
 
 # %% ../../../nbs/paradigms/published/pagliaro_representativeness.ipynb #d0d15d27
 PARADIGM = pagliaro(

@@ -7,14 +7,10 @@ __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_status_quo.ipynb #9bfd8ce3
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import pairs_of, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_status_quo.ipynb #9cdbfd35
-PAIRS = (
-    PublishedPair(name="statusquo_v1", title="two insurance plans", target="A"),
-    PublishedPair(name="statusquo_v2", title="two energy policies", target="B"),
-    PublishedPair(name="statusquo_v3", title="two savings rates", target="A"),
-)
+PAIRS = pairs_of("published/pagliaro_status_quo")
 
 # %% ../../../nbs/paradigms/published/pagliaro_status_quo.ipynb #18725a12
 PARADIGM = pagliaro(

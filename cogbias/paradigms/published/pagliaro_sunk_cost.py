@@ -7,21 +7,10 @@ __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_sunk_cost.ipynb #68424f7a
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import pairs_of, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_sunk_cost.ipynb #31d4fabc
-PAIRS = (
-    PublishedPair(name="sunkcost_v1", title="tickets for two events", target="A"),
-    PublishedPair(name="sunkcost_v2", title="a product that will likely fail", target="A"),
-    PublishedPair(name="sunkcost_v3", title="a film that is not enjoyed", target="A"),
-    PublishedPair(
-        name="sunkcost_v4",
-        title="guitar lessons",
-        target="A",
-        same_facts=False,
-        remark="six months of lessons also change what somebody can do",
-    ),
-)
+PAIRS = pairs_of("published/pagliaro_sunk_cost")
 
 # %% ../../../nbs/paradigms/published/pagliaro_sunk_cost.ipynb #48166e51
 PARADIGM = pagliaro(
