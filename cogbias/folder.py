@@ -17,6 +17,7 @@ __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT',
 # %% ../nbs/04_folder.ipynb #533e8cb6
 import hashlib
 import json
+import math
 import os
 import sqlite3
 from collections import Counter
@@ -1110,7 +1111,7 @@ def set_aside(
     call: Call,
     now: float,  # seconds since the epoch
     limits: Mapping[str, float],  # usd, requests_per_minute, tokens_per_minute; those there are
-) -> int | None:  # number of the call; None: it may not leave now
+) -> tuple[int | None, str]:  # number of the call, or None and the limit that it has to wait for
     "Set aside what a call may cost."
     with folder.at_once() as db:
         held = taken(folder, now)
@@ -1119,10 +1120,11 @@ def set_aside(
             "requests_per_minute": held.calls + 1,
             "tokens_per_minute": held.tokens + call.tokens,
         }
-        if any(after[name] > limit + 1e-12 for name, limit in limits.items()):
-            return None
+        for name, amount in after.items():  # money first: it does not come back with time
+            if amount > limits.get(name, math.inf) + 1e-12:
+                return None, name
         row = *call, now
-        return db.execute("insert into calls values (null, ?, ?, ?, ?, 0)", row).lastrowid
+        return db.execute("insert into calls values (null, ?, ?, ?, ?, 0)", row).lastrowid, ""
 
 
 def settle(

@@ -508,7 +508,7 @@ def test_the_content_of_a_request_changes_with_its_answers(tmp_path: Path) -> No
 def _spend(place: str, number: int) -> None:
     "Set aside a dollar at a time, and never settle."
     with store.Folder(place, writes=True) as folder:
-        while store.set_aside(folder, store.Call(f"{number}", 1.0), 0, {"usd": 20}):
+        while store.set_aside(folder, store.Call(f"{number}", 1.0), 0, {"usd": 20})[0]:
             time.sleep(0.001)
 
 

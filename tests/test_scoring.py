@@ -122,12 +122,8 @@ def test_bfloat16_stays_as_close_as_its_digits_allow(kind):
 
 
 def test_a_wrong_mask_is_found_out_in_16_bits_too(monkeypatch, caplog):
-    blocks = scoring.attention_blocks
-    monkeypatch.setattr(
-        scoring,
-        "attention_blocks",
-        lambda depth: (each := blocks(depth))._replace(seen=np.ones_like(each.seen)),
-    )
+    visible = scoring.visible
+    monkeypatch.setattr(scoring, "visible", lambda depth: np.ones_like(visible(depth)))
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         assert Scorer(build("Llama", dtype)).way == "rows"
 

@@ -14,22 +14,21 @@ import logging
 import math
 import os
 import re
-import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
 from cogbias.backends.hf import (
     OFFLINE,
-    PRECISIONS,
+    Device,
     LocalModel,
+    Precision,
     chosen_device,
-    fetch_model,
     is_folder,
     model_configuration,
     model_folder,
@@ -166,10 +165,6 @@ def encoder_folder(
     return model_folder(str(place.absolute()), "encoder", convert)
 
 # %% ../../nbs/backends/encoder.ipynb #97d5d014
-_PICKLED_FILES = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
-_FILES_BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.model")  # configuration and tokenizer
-
-
 def to_safetensors(
     source: str,  # a folder, or a name on the hub, whose weights lie in pytorch_model.bin
     out: str | Path,  # a new folder
@@ -177,21 +172,17 @@ def to_safetensors(
     "Convert a checkpoint; weights are loaded and nothing else."
     import transformers
 
-    patterns = (*_PICKLED_FILES, *_FILES_BESIDE_WEIGHTS)
-    folder = Path(source) if is_folder(source) else fetch_model(source, "encoder", patterns)
-    folder, out = folder.expanduser(), Path(out)
+    out = Path(out)
     if out.exists():
         raise CogbiasError(f"{out}: is there already; name a new folder")
-    if not any(file for pattern in _PICKLED_FILES for file in folder.glob(pattern)):
-        raise CogbiasError(f"{source}: holds no pytorch_model.bin; nothing is to be converted")
-    architecture = (model_configuration(folder).get("architectures") or ["AutoModel"])[0]
-    with readable(source, "weights", "get the model from somebody you trust, as safetensors"):
-        model = getattr(transformers, architecture).from_pretrained(
-            folder, use_safetensors=False, weights_only=True, **OFFLINE
-        )
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
-    shutil.copytree(folder, part, ignore=shutil.ignore_patterns("*.bin", "*.bin.index.json"))
-    model.save_pretrained(part)
+    with readable(source, "weights", "get the model from somebody you trust, as safetensors"):
+        config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+        kind = getattr(transformers, (config.architectures or ["AutoModel"])[0])
+        model = kind.from_pretrained(source, use_safetensors=False, weights_only=True)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        for each in (model, tokenizer):
+            each.save_pretrained(part)
     return part.rename(out)
 
 # %% ../../nbs/backends/encoder.ipynb #a4c78928
@@ -407,12 +398,11 @@ def _score_rows(source: str, model: Any, rows: Sequence[Sequence[int]], width: i
 
 # %% ../../nbs/backends/encoder.ipynb #af0756b3
 class Scored(NamedTuple):
-    "What one batch found."
+    "What was found for a text."
 
-    texts: list[str]
-    scores: np.ndarray  # [texts], 64 bits
-    tokens: list[int]  # length of each text
-    unknown: list[int]  # how many of them the tokenizer does not know
+    score: float
+    tokens: int
+    unknown: int  # how many of them the tokenizer does not know
 
 
 def scored_batches(
@@ -421,7 +411,7 @@ def scored_batches(
     texts: Sequence[str],  # in any order; one that comes twice is read once
     batch_size: int = 64,  # texts read together at the most
     source: str = "encoder",  # who is asked, for messages
-) -> Iterator[Scored]:  # each distinct text once
+) -> Iterator[dict[str, Scored]]:  # by text; each distinct one once
     "Score texts, batch by batch."
     distinct, most = sorted(set(texts)), longest_text(model.config)
     with without_remarks():  # a text that is too long is refused below, and no remark is needed
@@ -440,8 +430,10 @@ def scored_batches(
                 f"{source}: scores are no finite numbers; its weights are damaged, or its dtype is "
                 f"too narrow for them: set dtype='float32'"
             )
-        unknown = [rows[at].count(tokenizer.unk_token_id) for at in batch]
-        yield Scored([distinct[at] for at in batch], scores, [lengths[at] for at in batch], unknown)
+        yield {
+            distinct[at]: Scored(score, lengths[at], rows[at].count(tokenizer.unk_token_id))
+            for at, score in zip(batch, scores.tolist())
+        }
 
 
 def score_pairs(
@@ -452,24 +444,31 @@ def score_pairs(
     source: str = "encoder",  # who is asked, for messages
 ) -> np.ndarray:  # [texts], 64 bits
     "Score of each text."
-    known: dict[str, float] = {}
+    known: dict[str, Scored] = {}
     for found in scored_batches(model, tokenizer, texts, batch_size, source):
-        known.update(zip(found.texts, found.scores.tolist()))
-    return np.array([known[text] for text in texts])
+        known |= found
+    return np.array([known[text].score for text in texts])
 
 # %% ../../nbs/backends/encoder.ipynb #226410a8
 def encoder_answer(
     item: Mapping[str, Any],  # the row that was asked
-    logits: Mapping[str, float],  # label -> raw score
-    **received: Any,  # tokens_in, started_at
+    found: Mapping[str, Scored],  # label -> what was found for its text
 ) -> Answer:  # p is the softmax of the scores
     "The answer of an encoder."
-    top = max(logits.values())
-    weights = {label: math.exp(score - top) for label, score in logits.items()}
+    top = max(each.score for each in found.values())
+    weights = {label: math.exp(each.score - top) for label, each in found.items()}
     total = math.fsum(weights.values())
     p = {label: each / total for label, each in weights.items()}
-    answer = answer_from_probabilities(item, p, **received)
-    return answer._replace(valid_mass=None, logits=dict(logits))
+    unknown = sum(each.unknown for each in found.values())
+    answer = answer_from_probabilities(
+        item,
+        p,
+        tokens_in=sum(each.tokens for each in found.values()),
+        started_at=timestamp(),
+        detail=f"{unknown} tokens of its pairs are unknown to the tokenizer" if unknown else None,
+    )
+    logits = {label: each.score for label, each in found.items()}
+    return answer._replace(valid_mass=None, logits=logits)
 
 # %% ../../nbs/backends/encoder.ipynb #4b3aab46
 RECORD = "training.json"
@@ -508,24 +507,12 @@ def _answers_to_requests(
     "Score the pairs of all requests; one that stands in several is scored once."
     pairs = [pair_texts(request.item, who.name) for request in requests]
     texts = [text for each in pairs for text in each.values()]
-    left = dict(enumerate(pairs))
-    known: dict[str, tuple[float, int, int]] = {}  # text -> score, tokens, unknown tokens
+    left, known = dict(enumerate(pairs)), {}
     for found in scored_batches(*who.loaded, texts, who.batch_size, who.name):
-        known.update(zip(found.texts, zip(found.scores.tolist(), found.tokens, found.unknown)))
+        known |= found
         for index in [each for each, mine in left.items() if known.keys() >= {*mine.values()}]:
             mine = {label: known[pair] for label, pair in left.pop(index).items()}
-            yield index, _answer_of_scores(requests[index].item, mine)
-
-
-def _answer_of_scores(
-    item: Mapping[str, Any], mine: Mapping[str, tuple[float, int, int]]
-) -> Answer:
-    "The answer in what was found for the options of an item."
-    scores = {label: score for label, (score, _, _) in mine.items()}
-    tokens, unknown = (sum(each[place] for each in mine.values()) for place in (1, 2))
-    detail = f"{unknown} tokens of its pairs are unknown to the tokenizer" if unknown else None
-    started = timestamp()
-    return encoder_answer(item, scores, tokens_in=tokens, started_at=started, detail=detail)
+            yield index, encoder_answer(requests[index].item, mine)
 
 # %% ../../nbs/backends/encoder.ipynb #f4e97bd5
 _log = logging.getLogger(__name__)
@@ -539,10 +526,8 @@ class EncoderParticipant(LocalModel):
     batch_size: Annotated[
         AtLeastOne, Setting("pairs read together", "a whole number of at least 1")
     ] = 64
-    dtype: Annotated[
-        Literal[*PRECISIONS], Setting("auto, float32, bfloat16 or float16", "a precision")
-    ] = "auto"
-    device: Annotated[str, Setting("auto, cpu, cuda, cuda:1, mps", "the name of a device")] = "auto"
+    dtype: Precision = "auto"
+    device: Device = "auto"
     fresh_head: Annotated[
         Seed | None,
         Setting(

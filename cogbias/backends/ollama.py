@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['MOST_TOKENS_LISTED', 'FLAT', 'ROUTES', 'Beginning', 'PROBE', 'MODELS', 'SETTINGS', 'make_client', 'fetch_page',
-           'ModelCard', 'read_entry', 'read_model_card', 'sampling', 'cut_note', 'counts_of', 'answer_of_response',
-           'listed_tokens', 'OllamaSettings', 'called', 'generate_once', 'draw_flat', 'prompt_of', 'OllamaReader',
+           'ModelCard', 'read_entry', 'read_model_card', 'sampling', 'cut_note', 'listed_tokens', 'generation_of',
+           'answer_of_response', 'OllamaSettings', 'called', 'generate_once', 'draw_flat', 'prompt_of', 'OllamaReader',
            'OllamaParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/ollama.ipynb #189a5903
@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from annotated_types import Gt
 from pydantic import BaseModel
 
 from ..elicitation.answer_trees import Measured
@@ -33,7 +32,6 @@ from cogbias.elicitation.server import (
     TryingOut,
     begins_with_a_word,
     characters_of,
-    counted,
     distance,
     draw_until,
     find_route,
@@ -45,12 +43,11 @@ from cogbias.elicitation.server import (
     one_line,
     opens_without_answer,
     patiently,
-    thinking_apart,
 )
 from ..elicitation.transport import Count, Name, Refusal, Unfit, as_model, guard, plain_facts
 from ..elicitation.limits import taking
-from ..participants import Answer, Request, answer_from_text
-from ..settings import AtLeastOne, Setting, check_settings
+from ..participants import Answer, Request
+from ..settings import AtLeastOne, Seconds, Setting, check_settings
 from ..tables import CogbiasError, content_hash, nearest
 
 if TYPE_CHECKING:
@@ -271,44 +268,7 @@ def cut_note(
     return f"the prompt fills the context of {context} tokens and was probably cut; raise num_ctx"
 
 
-def _texts_of(response: Any) -> tuple[str, str]:
-    "What a chat or a completion says, and its thinking."
-    message = getattr(response, "message", response)
-    said = getattr(message, "content", None) or getattr(message, "response", None) or ""
-    return said, message.thinking or ""
-
-
-def counts_of(
-    response: Any,  # of the client
-) -> dict[str, int | None]:
-    "Tokens read and written, as the server counted them."
-    return counted(response.prompt_eval_count, response.eval_count, any(_texts_of(response)))
-
-
-def answer_of_response(
-    item: Mapping[str, Any],  # the row that was asked
-    response: Any,  # of the client
-    context: int,  # tokens that fit
-    max_tokens: int = 256,  # that the answer may take
-) -> Answer:
-    "Read a response in words."
-    content, thinking = thinking_apart(*_texts_of(response), max_tokens)
-    counts = counts_of(response)
-    if not response.done:
-        words = "generation ended without being done; the model may have repeated itself"
-        return Answer("error", content, thinking, detail=words, **counts)
-    finish = printable(response.done_reason or "") or None
-    answer = answer_from_text(item, content, thinking=thinking, finish_reason=finish, **counts)
-    return answer._replace(detail=joined(answer.detail, cut_note(counts["tokens_in"], context)))
-
-# %% ../../nbs/backends/ollama.ipynb #32f07a4f
 MOST_TOKENS_LISTED = 20  # tokens, the most that Ollama shows
-FLAT = {
-    "temperature": 1000.0,
-    "top_k": MOST_TOKENS_LISTED,
-    "num_predict": 1,
-    "stop": [],
-}  # a draw in which all listed tokens are about equally likely
 
 
 def listed_tokens(
@@ -319,6 +279,46 @@ def listed_tokens(
         ListedToken("" if each.token in ENDS else each.token, each.logprob, each.token in ENDS)
         for each in listed
     ]
+
+
+def generation_of(
+    response: Any,  # of the client, to a chat or a raw prompt
+) -> Generation:
+    "What was written, with the lists of its tokens."
+    message = getattr(response, "message", response)
+    shown = [each for each in response.logprobs or [] if each.top_logprobs]
+    return Generation(
+        [listed_tokens(each.top_logprobs) for each in shown],
+        [each.token for each in shown],
+        getattr(message, "content", None) or getattr(message, "response", None) or "",
+        response.prompt_eval_count,
+        response.eval_count,
+        message.thinking or "",
+        printable(response.done_reason or "") or None,
+    )
+
+
+def answer_of_response(
+    item: Mapping[str, Any],  # the row that was asked
+    response: Any,  # of the client
+    context: int,  # tokens that fit
+    max_tokens: int = 256,  # that the answer may take
+) -> Answer:
+    "Read a response in words."
+    written = generation_of(response)
+    answer = written.answer(item, max_tokens)
+    if not response.done:
+        words = "generation ended without being done; the model may have repeated itself"
+        return Answer("error", answer.response, answer.thinking, detail=words, **written.counts)
+    return answer._replace(detail=joined(answer.detail, cut_note(written.prompt_tokens, context)))
+
+# %% ../../nbs/backends/ollama.ipynb #32f07a4f
+FLAT = {
+    "temperature": 1000.0,
+    "top_k": MOST_TOKENS_LISTED,
+    "num_predict": 1,
+    "stop": [],
+}  # a draw in which all listed tokens are about equally likely
 
 # %% ../../nbs/backends/ollama.ipynb #e1b9a2ef
 @dataclass(frozen=True)
@@ -355,9 +355,7 @@ class OllamaSettings(ServerSettings):
         str | None,
         Setting("of the server", "an address such as http://127.0.0.1:11434", private=True),
     ] = field(default=None, repr=False)
-    timeout: Annotated[
-        Annotated[float, Gt(0)], Setting("for a whole answer", "a number of seconds above 0")
-    ] = 600.0
+    timeout: Seconds = 600.0
 
     @property
     def options(self) -> dict[str, Any]:
@@ -400,14 +398,9 @@ def generate_once(
             logprobs=True,
             top_logprobs=MOST_TOKENS_LISTED,
         )
-        taken.settle(**counts_of(response))
-    shown = [each for each in response.logprobs or [] if each.top_logprobs]
-    return Generation(
-        [listed_tokens(each.top_logprobs) for each in shown],
-        [each.token for each in shown],
-        "".join(_texts_of(response)),
-        counts_of(response)["tokens_in"],
-    )
+        written = generation_of(response)
+        taken.settle(**written.counts)
+    return written
 
 
 def draw_flat(

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['OPENAI_URL', 'KINDS', 'NEUTRAL', 'PROBE', 'SHORT', 'ROUTES', 'LONGEST_LISTS', 'DRAWING', 'OURS', 'MODELS', 'SETTINGS',
-           'server_url', 'make_client', 'through_client', 'Completion', 'complete', 'ModelCard', 'list_models',
-           'fetch_more', 'read_model_card', 'Dialect', 'fields_of', 'OpenaiSettings', 'thinkings', 'refused_field',
-           'find_dialect', 'draw_listed', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
+           'server_url', 'make_client', 'through_client', 'Completion', 'complete', 'ModelCard', 'fetch_page',
+           'read_model_card', 'Dialect', 'fields_of', 'OpenaiSettings', 'thinkings', 'refused_field', 'find_dialect',
+           'draw_listed', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/openai.ipynb #74922bfd
 import json
@@ -16,11 +16,11 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from annotated_types import Ge, Gt, Le, Predicate
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from annotated_types import Gt, Le, Predicate
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue
 from typing_extensions import NotRequired, TypedDict
 
 from ..elicitation.answer_trees import Measured
@@ -43,7 +43,6 @@ from cogbias.elicitation.server import (
     TryingOut,
     begins_with_a_word,
     characters_of,
-    counted,
     draw_until,
     find_route,
     has_list,
@@ -69,8 +68,8 @@ from cogbias.elicitation.transport import (
     unfit_behind,
 )
 from ..elicitation.limits import taking
-from ..participants import Answer, Request, answer_from_text
-from ..settings import AtLeastOne, Setting, check_settings, settings_of
+from ..participants import Answer, Request
+from ..settings import AtOnce, Setting, Tolerance, check_settings, settings_of
 from ..tables import CogbiasError, content_hash, nearest
 
 if TYPE_CHECKING:
@@ -200,13 +199,6 @@ class Completion(_Strict):
         return self.choices[0].message
 
     @property
-    def counts(self) -> dict[str, int | None]:
-        "Tokens read and written, as the server counted them."
-        usage, message = self.usage or _Usage(), self.message
-        is_written = bool(message.text("content") or message.thinking or message.refusal)
-        return counted(usage.prompt_tokens, usage.completion_tokens, is_written)
-
-    @property
     def thinks(self) -> bool:
         "Whether thinking came with it."
         details = self.usage and self.usage.completion_tokens_details
@@ -216,25 +208,26 @@ class Completion(_Strict):
 
     def answer(self, item: Mapping[str, Any], max_tokens: int = 256) -> Answer:
         "Read it in words."
-        content, thinking = thinking_apart(
-            self.message.text("content"), self.message.thinking, max_tokens
-        )
-        finish = self.choices[0].finish_reason
-        received = {"thinking": thinking, "finish_reason": finish} | self.counts
-        if refusal := self.message.refusal:
-            words = "marked as a refusal by the server"
-            return Answer("refusal", refusal, detail=words, **received)
-        return answer_from_text(item, content, **received)
+        refusal, written = self.message.refusal, self.generation()
+        if not refusal:
+            return written.answer(item, max_tokens)
+        read = written._replace(content=refusal).answer(item, max_tokens)
+        unread = {"status": "refusal", "choice": None, "role": None, "value": None}
+        return read._replace(**unread, detail="marked as a refusal by the server")
 
     def generation(self) -> Generation:
-        "Its tokens, with their lists."
-        logprobs = self.choices[0].logprobs
-        shown = [each for each in (logprobs and logprobs.content) or [] if each.top_logprobs]
+        "What was written, with the lists of its tokens."
+        choice, usage = self.choices[0], self.usage or _Usage()
+        logprobs = choice.logprobs and choice.logprobs.content
+        shown = [each for each in logprobs or [] if each.top_logprobs]
         return Generation(
             [[_listed_token(each) for each in one.top_logprobs] for one in shown],
             [one.token for one in shown],
-            self.message.thinking + self.message.text("content"),
-            self.counts["tokens_in"],
+            self.message.text("content"),
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            self.message.thinking,
+            choice.finish_reason,
         )
 
 
@@ -259,6 +252,9 @@ def complete(
     return as_model(Completion, raw.http_response.content)
 
 # %% ../../nbs/backends/openai.ipynb #38197768
+_Page = TypeVar("_Page", bound=BaseModel)
+
+
 class _Entry(BaseModel):
     id: Name
     owned_by: Name | None = None
@@ -307,35 +303,21 @@ def _may_come_later(error: Unfit) -> bool:
     return error.retry and getattr(error, "status", 503) != 500 and not isinstance(error, Misshapen)
 
 
-def list_models(
+def fetch_page(
     client: "OpenAI",  # the SDK's client
-) -> _Models:  # empty where the server has no list
-    "The server's list of models."
-    try:
-        raw = through_client(client.models.with_raw_response.list)
-        return as_model(_Models, raw.http_response.content)
-    except Unfit as error:
-        if _may_come_later(error):
-            raise
-        return _Models()
-
-
-def fetch_more(
-    client: "OpenAI",  # the SDK's client
-    path: str,  # from the root of the server
-) -> _More:  # empty where there is no such page
-    "A page beside the protocol, where a server has it."
+    page: type[_Page],  # what should come
+    path: str,  # such as /models
+) -> _Page:  # empty where there is no such page
+    "What a server says beside its answers."
     import httpx2
 
-    root = re.sub(r"/v\d+$", "", str(client.base_url).rstrip("/"))
-    asking = client.with_options(base_url=root)
     try:
-        came = through_client(lambda: asking.get(path, cast_to=httpx2.Response))
-        return as_model(_More, came.content)
+        came = through_client(lambda: client.get(path, cast_to=httpx2.Response))
+        return as_model(page, came.content)
     except Unfit as error:
         if _may_come_later(error):
             raise
-        return _More()
+        return page()
 
 
 KINDS = {
@@ -356,10 +338,11 @@ def read_model_card(
     model: str,  # as the user wrote it
 ) -> ModelCard:
     "What the server says about itself and the model."
-    entry = list_models(client).called(model) or _Entry(id="")
+    entry = fetch_page(client, _Models, "/models").called(model) or _Entry(id="")
     kind = KINDS.get(entry.owned_by or "", "unknown")
     kind = "OpenAI" if str(client.base_url).startswith(OPENAI_URL) else kind
-    more = fetch_more(client, _MORE_OF_KIND[kind]) if kind in _MORE_OF_KIND else _More()
+    root = client.with_options(base_url=re.sub(r"/v\d+/?$", "", str(client.base_url)))
+    more = fetch_page(root, _More, _MORE_OF_KIND[kind]) if kind in _MORE_OF_KIND else _More()
     template = content_hash(more.chat_template) if more.chat_template else None
     return ModelCard(kind, entry, more.build_info or more.version, template)
 
@@ -406,14 +389,6 @@ def fields_of(
     return _merged_deeply(_merged_deeply(kept, dialect.thinking), who.extra)
 
 # %% ../../nbs/backends/openai.ipynb #b25d1477
-def _is_json(value: Any) -> bool:
-    "Whether a value can be sent."
-    try:
-        return bool(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
-        return False
-
-
 @dataclass(frozen=True)
 class OpenaiSettings(ServerSettings):
     "Who is asked, and how."
@@ -436,12 +411,9 @@ class OpenaiSettings(ServerSettings):
             "true, false, or a level such as low, medium, high",
         ),
     ] = False
-    tolerance: Annotated[
-        Annotated[float, Ge(0), Le(0.5)],
-        Setting("share of the valid mass that may be left unexplored", "a number from 0 to 0.5"),
-    ] = 1e-3
+    tolerance: Tolerance = 1e-3
     extra: Annotated[
-        Annotated[Mapping[str, Any], Predicate(_is_json)],
+        Mapping[str, JsonValue],
         Setting(
             "further fields of each request, which are stored as they are",
             "a mapping from names to plain values",
@@ -460,9 +432,7 @@ class OpenaiSettings(ServerSettings):
         Annotated[str, Predicate(is_variable)],
         Setting("where the key is", "the name of an environment variable, not a key", private=True),
     ] = "OPENAI_API_KEY"
-    concurrency: Annotated[
-        AtLeastOne, Setting("requests at the same time", "a whole number of at least 1")
-    ] = 8
+    concurrency: AtOnce = 8
 
     @property
     def host(self) -> str:
@@ -668,7 +638,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     def _models_served(self) -> list[_Entry]:
         "Models that the server has; none where it does not say."
         try:
-            return list_models(self.client).data
+            return fetch_page(self.client, _Models, "/models").data
         except Unfit:  # it is only asked in order to help with an error that is reported anyway
             return []
 
@@ -688,7 +658,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         sent = fields_of(self, self.model_card.kind, dialect, **more) | {dialect.limit: limit}
         with taking(self, characters_of(messages)) as taken:
             body = complete(self.client, self.model, messages, sent)
-            taken.settle(**body.counts)
+            taken.settle(**body.generation().counts)
         return body
 
     def check_served(self, body: Completion) -> None:
@@ -723,9 +693,9 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         size = len(longest)
 
         def begun(route: str, text: str) -> Generation | None:
-            beginning = {"role": "assistant", "content": text}
+            begun_chat = messages_of(PROBE, self.system, text)
             try:
-                return draw_listed(self, [*messages, beginning], size, **ROUTES[route])
+                return draw_listed(self, begun_chat, size, **ROUTES[route])
             except Refusal:
                 return None
 

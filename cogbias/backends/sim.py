@@ -261,25 +261,6 @@ def PARTICIPANT(model: str, **settings: Any) -> SimulatedParticipant:
     check_settings(f"sim/{model}", SimulatedParticipant, settings, "has no setting {name!r}")
     return SimulatedParticipant(model, **settings)
 
-# %% ../../nbs/backends/sim.ipynb #a64d19ba
-def _mean_scores(who: SimulatedParticipant, items: pd.DataFrame, contrast: Contrast) -> pd.Series:
-    "Exact mean score by condition, stratum and cluster."
-    rows = []
-    for item in items.to_dict("records"):
-        p = dict(zip((each["role"] for each in item["options"]), who.distribution(item).values()))
-        rows.append(
-            (
-                item["condition"],
-                item["stratum"],
-                item["cluster"],
-                sum(p.get(role, 0) * score for role, score in contrast.score.items()),
-                sum(p.get(role, 0) for role in contrast.score),
-            )
-        )
-    table = pd.DataFrame(rows, columns=["condition", "stratum", "cluster", "scored", "counted"])
-    total = table.groupby(["condition", "stratum", "cluster"])[["scored", "counted"]].sum()
-    return total["scored"] / total["counted"]
-
 # %% ../../nbs/backends/sim.ipynb #9a1a02d0
 def expected_effect(
     who: SimulatedParticipant,  # whose effect
@@ -287,7 +268,19 @@ def expected_effect(
     contrast: Contrast,  # of kind difference
 ) -> float:
     "The effect that a perfect analysis finds, computed from the exact distributions."
-    means = _mean_scores(who, selected(items, contrast), contrast)
+    items = selected(items, contrast)
+    shares = [
+        dict(zip((each["role"] for each in item["options"]), who.distribution(item).values()))
+        for item in items.to_dict("records")
+    ]
+    place = ["condition", "stratum", "cluster"]
+    scores = contrast.score.items()
+    table = items[place].assign(
+        scored=[sum(p.get(role, 0) * score for role, score in scores) for p in shares],
+        counted=[sum(p.get(role, 0) for role, _ in scores) for p in shares],
+    )
+    total = table.groupby(place).sum()
+    means = total["scored"] / total["counted"]
     difference = means[contrast.treatment] - (means[contrast.control] if contrast.control else 0.0)
     strata = difference.groupby(level="stratum").mean()
     weights = contrast.weights or dict.fromkeys(strata.index, 1 / len(strata))

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['SECRET', 'LONGEST_MESSAGE', 'SHORTEST_SECRET', 'HIDDEN', 'RETRIED', 'LONGEST_PAUSE', 'LONGEST_WAIT',
-           'SECONDS_WORTH_A_WORD', 'MOST_TOKENS', 'MOST_LATE', 'printable', 'keep_out', 'scrub', 'without_echoes',
-           'check_base_url', 'secret_words', 'shown_url', 'server_of', 'names_a_secret', 'like_a_key',
-           'check_no_secret', 'without_secrets', 'is_variable', 'Fault', 'retry_after', 'GaveUp', 'repeated', 'ask_all']
+           'SECONDS_WORTH_A_WORD', 'MOST_TOKENS', 'printable', 'keep_out', 'scrub', 'without_echoes', 'check_base_url',
+           'secret_words', 'shown_url', 'server_of', 'names_a_secret', 'like_a_key', 'check_no_secret',
+           'without_secrets', 'is_variable', 'Fault', 'retry_after', 'GaveUp', 'repeated', 'ask_all']
 
 # %% ../../nbs/elicitation/04_calls.ipynb #4fb25454
 import json
@@ -16,12 +16,12 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from queue import Empty, SimpleQueue
+from itertools import islice
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -257,19 +257,9 @@ _log = logging.getLogger(__name__)
 class GaveUp(Exception):
     "The last attempt has failed."
 
-    def __init__(self, fault: Fault):
+    def __init__(self, fault: Fault, attempt: int):
         super().__init__(fault.message)
-        self.fault, self.attempt = fault, 1
-
-
-def _explained(ask: Callable[[], Any], explain: Callable[[Exception], Fault]) -> Any:
-    "One attempt; what goes wrong with it is a GaveUp with its fault."
-    try:
-        return ask()
-    except (CogbiasError, NobodyWaits):  # they have their own words
-        raise
-    except Exception as error:
-        raise GaveUp(explain(error)) from None
+        self.fault, self.attempt = fault, attempt
 
 
 def repeated(
@@ -281,36 +271,24 @@ def repeated(
     seed: int = 0,  # of the jitter
 ) -> tuple[Any, int]:  # what was asked for, and the attempts it took; raises GaveUp
     "Ask, and again while that may help."
-    from tenacity import RetryCallState, Retrying, retry_if_exception_type
-
-    def seconds(state: RetryCallState) -> float:
-        fault, number = state.outcome.exception().fault, state.attempt_number
+    waited = 0.0
+    for attempt in range(1, attempts + 1):
+        try:
+            return ask(), attempt
+        except (CogbiasError, NobodyWaits):  # they have their own words
+            raise
+        except Exception as error:
+            fault = explain(error)
+        if not fault.retry or waited >= LONGEST_WAIT or attempt == attempts:
+            raise GaveUp(fault, attempt)
+        jitter = 0.5 + random.Random(f"{seed} {attempt}").random()
+        seconds = min(pause * 2 ** (attempt - 1), LONGEST_PAUSE) * jitter
         if fault.wait is not None:
-            return min(fault.wait, LONGEST_WAIT)
-        jitter = 0.5 + random.Random(f"{seed} {number}").random()
-        return min(pause * 2 ** (number - 1), LONGEST_PAUSE) * jitter
-
-    def are_over(state: RetryCallState) -> bool:
-        end = state.outcome.exception()
-        end.attempt = state.attempt_number
-        waited = state.idle_for >= LONGEST_WAIT
-        return not end.fault.retry or waited or state.attempt_number >= attempts
-
-    def tell(state: RetryCallState) -> None:
-        if state.next_action.sleep >= SECONDS_WORTH_A_WORD:
-            message = state.outcome.exception().fault.message
-            _log.warning("waiting %.0f s for the server (%s)", state.next_action.sleep, message)
-
-    asking = Retrying(
-        retry=retry_if_exception_type(GaveUp),
-        wait=seconds,
-        stop=are_over,
-        sleep=sleep,
-        before_sleep=tell,
-        reraise=True,
-    )
-    answer = asking(_explained, ask, explain)
-    return answer, asking.statistics["attempt_number"]
+            seconds = min(fault.wait, LONGEST_WAIT)
+        if seconds >= SECONDS_WORTH_A_WORD:
+            _log.warning("waiting %.0f s for the server (%s)", seconds, fault.message)
+        sleep(seconds)
+        waited += seconds
 
 # %% ../../nbs/elicitation/04_calls.ipynb #cc34afc9
 MOST_TOKENS = 2**40  # in one answer; more is no count
@@ -340,13 +318,9 @@ class _Caller:
     attempts: int
     pause: float
     who: Participant | None  # who is asked
-    timeout: float | None  # seconds for a call that has no time limit of its own
-    came: float = 0.0  # when an answer came
-    late: int = 0  # calls in a row that were given up, and no answer came since they began
     stop: threading.Event = field(default_factory=threading.Event)  # nobody waits any more
     tasks: SimpleQueue = field(default_factory=SimpleQueue)  # (index, request); None ends a thread
     arrived: SimpleQueue = field(default_factory=SimpleQueue)  # (index, answer or what was raised)
-    began: dict[int, float] = field(default_factory=dict)  # index -> when its thread took it up
 
     def start_thread(self) -> None:
         "One more thread that asks; it keeps no process from ending."
@@ -356,30 +330,18 @@ class _Caller:
     def _work(self) -> None:
         while (task := self.tasks.get()) and not self.stop.is_set():
             index, request = task
-            self.began[index] = time.monotonic()
             try:
                 outcome = self.answer(request)
             except BaseException as error:  # whoever waits for the answer hears of it
                 outcome = error
-            if self.began.pop(index, None) is None:
-                return  # it was too late, and another thread is in its place
             self.arrived.put((index, outcome))
 
-    def next_outcome(self) -> tuple[int, Answer | BaseException]:
-        "What arrives next, or that a call is late."
-        while True:
-            with suppress(Empty):
-                arrived = self.arrived.get(timeout=self.timeout and 0.05)
-                self.late, self.came = 0, time.monotonic()
-                return arrived
-            for index, began in self.began.copy().items():
-                is_late = time.monotonic() > began + self.timeout
-                if is_late and self.began.pop(index, None):
-                    self.late = self.late + 1 if began > self.came else 0
-                    self.start_thread()
-                    late = {"latency_s": self.timeout, "started_at": timestamp()}
-                    detail = f"did not return within {self.timeout:g} s"
-                    return index, Answer("error", detail=detail, **late)
+    def hand_out(self, tasks: Iterable[tuple[int, Request]]) -> int:  # how many
+        "Give requests to whichever thread is free."
+        tasks = list(tasks)
+        for task in tasks:
+            self.tasks.put(task)
+        return len(tasks)
 
     def _sleep(self, seconds: float) -> None:
         "Wait, as long as somebody waits for the answer."
@@ -411,33 +373,6 @@ class _Caller:
         return answer._replace(attempt=number, latency_s=took, started_at=date)
 
 # %% ../../nbs/elicitation/04_calls.ipynb #e883f478
-MOST_LATE = 3  # calls in a row that do not return: nobody waits for hundreds more
-
-
-def _in_flight(
-    caller: _Caller, requests: Sequence[Request], window: int
-) -> Iterator[tuple[int, Answer]]:
-    "Answers as they arrive, with at most `window` requests handed out."
-    flying, waiting = 0, iter(enumerate(requests))
-    reached: LimitReached | None = None
-    while True:
-        while not reached and flying < window and (task := next(waiting, None)):
-            caller.tasks.put(task)
-            flying += 1
-        if not flying:
-            break
-        index, outcome = caller.next_outcome()
-        flying -= 1
-        if isinstance(outcome, LimitReached):
-            reached = outcome
-        elif isinstance(outcome, BaseException):
-            raise outcome
-        else:
-            yield index, outcome
-    if reached:
-        raise reached
-
-
 def ask_all(
     ask: Callable[[Request], Answer],  # one call, without retries of its own
     requests: Sequence[Request],  # what is asked
@@ -448,23 +383,29 @@ def ask_all(
     give_up_after: int = 20,  # failed requests in a row
     who: Participant | None = None,  # who is asked; limits in usd need to know
     remedy: str = "see whether the server is still there",  # what to do about many failures
-    timeout: float | None = None,  # seconds for a call that has no time limit of its own
 ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
-    caller, failed = _Caller(ask, fault, attempts, pause, who, timeout), 0
+    caller, failed = _Caller(ask, fault, attempts, pause, who), 0
+    waiting, reached = iter(enumerate(requests)), None
     for _ in range(concurrency):
         caller.start_thread()
     try:
-        for index, answer in _in_flight(caller, requests, 2 * concurrency):
-            yield index, answer
-            failed = failed + 1 if answer.status == "error" else 0
-            if caller.late == MOST_LATE:
-                words = f"{MOST_LATE} times in a row; give a longer timeout="
-                raise CogbiasError(f"{answer.detail}, {words}")
-            if failed >= give_up_after:
-                raise CogbiasError(
-                    f"the last {failed} requests failed ({answer.detail:.200}); {remedy}"
-                )
+        flying = caller.hand_out(islice(waiting, 2 * concurrency))
+        while flying:
+            index, outcome = caller.arrived.get()
+            if isinstance(outcome, LimitReached):  # what is in flight is paid for, and waited for
+                reached, waiting = outcome, iter(())
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            else:
+                yield index, outcome
+                failed = failed + 1 if outcome.status == "error" else 0
+                if failed >= give_up_after:
+                    words = f"the last {failed} requests failed ({outcome.detail:.200}); {remedy}"
+                    raise CogbiasError(words)
+            flying += caller.hand_out(islice(waiting, 1)) - 1
+        if reached:
+            raise reached
     finally:
         caller.stop.set()  # sleepers wake up and leave
         for _ in range(concurrency):

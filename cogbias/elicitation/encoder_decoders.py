@@ -6,14 +6,10 @@
 __all__ = ['answer_start', 'Reading', 'ReadingScorer']
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #ecfeaf00
-from collections.abc import Iterator, Sequence
-from math import inf
-from threading import Lock
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from .scoring import check_ready, log_probabilities
+from .scoring import AnyScorer, Batches, alike
 from ..tables import CogbiasError
 
 if TYPE_CHECKING:
@@ -48,21 +44,11 @@ class Reading(NamedTuple):
     prompt: tuple[int, ...]  # what the encoder reads
     said: tuple[int, ...] = ()  # the answer so far, without the start token
 
-
-def _alike(lengths: Sequence[tuple[int, ...]], budget: int) -> Iterator[list[int]]:
-    "Indices of equal lengths together, at most so many tokens at a time."
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for index, each in enumerate(lengths):
-        groups.setdefault(each, []).append(index)
-    for each, group in sorted(groups.items()):
-        step = max(1, budget // sum(each))
-        yield from (group[first : first + step] for first in range(0, len(group), step))
-
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #61495076
 _TOKENS_AT_ONCE = 16_384  # tokens that are read together
 
 
-class ReadingScorer:
+class ReadingScorer(AnyScorer):
     "Next-token log-probabilities of an encoder-decoder."
 
     way = "read together"
@@ -74,11 +60,8 @@ class ReadingScorer:
         model: Any,  # transformers encoder-decoder in evaluation mode; never changed
         token_budget: int | None = None,  # tokens read together; None: 16,384
     ):
-        check_ready(model)
-        self.model, self.start, self._lock = model, answer_start(model), Lock()
-        self.vocabulary = model.get_output_embeddings().weight.shape[0]
-        self._longest = getattr(model.config, "max_position_embeddings", None) or inf
-        self._budget = token_budget or _TOKENS_AT_ONCE
+        super().__init__(model)
+        self.start, self._budget = answer_start(model), token_budget or _TOKENS_AT_ONCE
         self._kept_states: dict[tuple[int, ...], torch.Tensor] = {}
         self.facts = {"way": self.way, "prompts_read": 0, "looked_at": 0}
 
@@ -89,7 +72,7 @@ class ReadingScorer:
         wanted, kept = list(dict.fromkeys(prompts)), self._kept_states
         new = [each for each in wanted if each not in kept]
         self._kept_states = {each: kept[each] for each in wanted if each in kept}
-        for group in _alike([(len(each),) for each in new], self._budget):
+        for group in alike([(len(each),) for each in new], self._budget):
             ids = torch.tensor([new[index] for index in group], device=self.model.device)
             read = self.model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
             states = read.last_hidden_state
@@ -110,32 +93,12 @@ class ReadingScorer:
             use_cache=False,
         ).logits[:, -1]
 
-    def next_logprobs(
-        self,
-        sequences: Sequence[Reading],  # prompts, and what was said after them
-        wanted: Sequence[np.ndarray],  # for each of them the ids whose probability is wanted
-        temperature: float | Sequence[float] = 1.0,  # at least 0; several come from one pass
-    ) -> list[np.ndarray]:  # [wanted] for each; of several temperatures [temperatures, wanted]
-        "Log-probabilities of the wanted tokens right after each reading."
-        import torch
-
-        for each in sequences:
-            if len(each.prompt) > self._longest:
-                raise CogbiasError(
-                    f"a prompt has {len(each.prompt):,} tokens, the model reads at most "
-                    f"{self._longest:,}; leave it out, or ask a model that reads more"
-                )
-        temperatures = np.atleast_1d(temperature).tolist()
-        found: list[np.ndarray] = [np.empty(0)] * len(sequences)
-        lengths = [(len(each.prompt), len(each.said)) for each in sequences]
-        with self._lock, torch.inference_mode():
-            self._read_prompts([each.prompt for each in sequences])
-            for group in _alike(lengths, self._budget):
-                logits = self._next_logits([sequences[index] for index in group])
-                for row, index in enumerate(group):
-                    ids = np.asarray(wanted[index], np.int64)
-                    cells = np.zeros(len(ids), np.int64)
-                    values = log_probabilities(logits[row : row + 1], cells, ids, temperatures)
-                    found[index] = values if np.ndim(temperature) else values[0]
-            self.facts["looked_at"] += len(sequences)
-        return found
+    def _batches(self, sequences: Sequence[Reading]) -> Batches:
+        "Readings of one shape together."
+        prompts = [each.prompt for each in sequences]
+        self._check_lengths(prompts)
+        self._read_prompts(prompts)
+        self.facts["looked_at"] += len(sequences)
+        shapes = [(len(each.prompt), len(each.said)) for each in sequences]
+        for group in alike(shapes, self._budget):
+            yield [[index] for index in group], self._next_logits([sequences[at] for at in group])

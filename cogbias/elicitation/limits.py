@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..folder import Call, Folder, set_aside, settle, taken
+from ..folder import Call, Folder, set_aside, settle
 from ..participants.prices import Price
 from ..tables import CogbiasError
 
@@ -104,18 +104,12 @@ class Meter:
 
     def _look(self, call: Call) -> int | None:
         "The number of a call that may leave now; None where it may later."
-        usd = self.limits.get("usd")
         with self.turn, Folder(self.outputs, writes=True) as folder:
-            number = set_aside(folder, call, self.clock(), self.limits)
-            held = taken(folder, self.clock())
+            number, reached = set_aside(folder, call, self.clock(), self.limits)
             if number is not None:
                 self.under_way.add(number)
-            elif (
-                usd is not None
-                and not self.under_way
-                and (held.paid + held.in_flight + call.usd > usd + 1e-12)
-            ):
-                raise LimitReached(f"the limit of {usd:g} usd is reached")
+            elif reached == "usd" and not self.under_way:
+                raise LimitReached(f"the limit of {self.limits['usd']:g} usd is reached")
         return number
 
     def _tell(self, participant: str, waited: float) -> None:

@@ -4,11 +4,10 @@
 
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'LONGEST_TOKEN', 'OPENING', 'TRIES', 'SAME_DISTANCE', 'LOST', 'NO_LISTS', 'CHECK_SECONDS',
-           'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'counted', 'ServerSettings',
-           'ListedToken', 'tempered', 'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list',
-           'has_list_or_words', 'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route',
-           'opens_without_answer', 'NextTokenReader', 'Connection', 'patiently', 'connections_kept',
-           'ServerParticipant']
+           'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'ServerSettings', 'ListedToken',
+           'tempered', 'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words',
+           'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer',
+           'NextTokenReader', 'Connection', 'patiently', 'connections_kept', 'ServerParticipant']
 
 # %% ../../nbs/elicitation/07_server.ipynb #89099fd7
 import math
@@ -20,8 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, NamedTuple
-
-from annotated_types import Gt
 
 from ..choices import without_thinking
 from cogbias.elicitation.answer_trees import (
@@ -47,8 +44,8 @@ from cogbias.elicitation.calls import (
     shown_url,
 )
 from .transport import Refusal, Unfit, unfit_behind
-from ..participants import Answer, Request, participant_name
-from ..settings import AtLeastOne, Setting, Temperature
+from ..participants import Answer, Request, answer_from_text, participant_name
+from ..settings import AtLeastOne, AtOnce, Drawing, Seconds, Setting
 from ..tables import CogbiasError, content_hash
 
 # %% ../../nbs/elicitation/07_server.ipynb #ac2c281c
@@ -132,19 +129,6 @@ def joined(
     "Notes joined to one detail."
     return "; ".join(note for note in notes if note) or None
 
-
-def counted(
-    tokens_in: int | None,  # of a prompt
-    tokens_out: int | None,  # of what was written
-    is_written: bool = False,  # whether anything was
-) -> dict[str, int | None]:
-    "Counts of a server; none where it says that a prompt, or what it wrote, took no tokens."
-    if tokens_in == 0:
-        tokens_in = tokens_out = None
-    if is_written and tokens_out == 0:
-        tokens_out = None
-    return {"tokens_in": tokens_in, "tokens_out": tokens_out}
-
 # %% ../../nbs/elicitation/07_server.ipynb #b9e70052
 @dataclass(frozen=True)
 class ServerSettings:
@@ -155,9 +139,7 @@ class ServerSettings:
     hashed: ClassVar[tuple[str, ...]] = ("system",)  # settings too long for a name
 
     model: str  # as the server calls it
-    temperature: Annotated[
-        Temperature, Setting("of text, draws and probabilities", "a number of at least 0")
-    ] = 1.0
+    temperature: Drawing = 1.0
     system: Annotated[str | None, Setting("system text; an item's own comes first", "a text")] = (
         None
     )
@@ -168,15 +150,11 @@ class ServerSettings:
         ),
     ] = 256
     think: Annotated[bool | str, Setting("whether it thinks first", "true or false")] = False
-    concurrency: Annotated[
-        AtLeastOne, Setting("requests at the same time", "a whole number of at least 1")
-    ] = 1
+    concurrency: AtOnce = 1
     base_url: Annotated[
         str | None, Setting("of the server", "an address such as http://HOST:PORT", private=True)
     ] = field(default=None, repr=False)
-    timeout: Annotated[
-        Annotated[float, Gt(0)], Setting("for a whole answer", "a number of seconds above 0")
-    ] = 300.0
+    timeout: Seconds = 300.0
     transport: Any = field(
         default=None, repr=False, compare=False
     )  # of the client's HTTP library, for tests and examples
@@ -263,12 +241,42 @@ class TryingOut(NamedTuple):
 
 
 class Generation(NamedTuple):
-    "The tokens that one call wrote, and what was listed for each."
+    "What one call wrote, whatever the protocol."
 
-    lists: list[list[ListedToken]]  # next tokens, for each token that was written
-    tokens: list[str]  # that were written
-    said: str  # thinking and answer, as far as the server puts them into words
-    prompt_tokens: int | None  # as the server counted them
+    lists: list[list[ListedToken]]  # next tokens, for each token for which any were listed
+    tokens: list[str]  # these tokens
+    content: str  # the answer, perhaps with thinking in it
+    tokens_in: int | None  # of the prompt, as the server counted them
+    tokens_out: int | None = None  # likewise, of what was written
+    thinking: str = ""  # that came apart
+    finish: str | None = None  # why the model stopped
+
+    @property
+    def said(self) -> str:
+        "Thinking and answer, as far as the server puts them into words."
+        return self.thinking + self.content
+
+    @property
+    def counts(self) -> dict[str, int | None]:
+        "Tokens; none where a prompt, or what was written, is said to have taken no tokens."
+        uncounted = self.tokens_in == 0 or (self.said and self.tokens_out == 0)
+        tokens_out = None if uncounted else self.tokens_out
+        return {"tokens_in": self.tokens_in or None, "tokens_out": tokens_out}
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        "Tokens of the prompt; None where nobody counted."
+        return self.counts["tokens_in"]
+
+    def answer(
+        self,
+        item: Mapping[str, Any],  # the row that was asked
+        max_tokens: int = 256,  # that the answer may take
+    ) -> Answer:
+        "Read it in words."
+        content, thinking = thinking_apart(self.content, self.thinking, max_tokens)
+        received = {"thinking": thinking, "finish_reason": self.finish} | self.counts
+        return answer_from_text(item, content, **received)
 
 
 def has_list(drawn: Generation) -> bool:

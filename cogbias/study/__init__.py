@@ -51,7 +51,6 @@ from cogbias.study.own_paradigms import (
     listed,
     with_declared,
 )
-from ..participants.prices import check_prices
 from cogbias.settings import (
     LARGEST_CELL,
     Study,
@@ -98,7 +97,6 @@ def _check_meaning(source: str, study: Study) -> None:
     "Refuse what no type can tell: a method or an analysis that nobody knows."
     check_method(study.method, source)
     make_analysis(source, study.analysis)
-    check_prices(source, study.prices)
 
 # %% ../../nbs/06_study.ipynb #4229ea1d
 def given_values(

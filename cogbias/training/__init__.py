@@ -642,33 +642,25 @@ def draw_learning(
     trainings: Mapping[str, Sequence[Trained]],  # title of a panel -> the trainings in it
 ) -> Any:  # the figure
     "Accuracy by step of the encoders of a study."
-    import matplotlib.pyplot as plt
+    from seaborn import relplot
 
-    columns = min(len(trainings), 4)
-    rows = math.ceil(len(trainings) / columns)
-    tasks = [each.folder.name.partition("@")[2] for drawn in trainings.values() for each in drawn]
-    colours = {task: f"C{at}" for at, task in enumerate(dict.fromkeys(tasks))}
-    figure, grid = plt.subplots(
-        rows,
-        columns,
-        figsize=(max(6, 3.2 * columns), 2.8 * rows + 0.05 * len(colours)),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
+    looks = [
+        each.trace.assign(task=each.folder.name.partition("@")[2], title=_wrapped(title))
+        for title, several in trainings.items()
+        for each in several
+    ]
+    grid = relplot(
+        pd.concat(looks).dropna(subset="dev_accuracy"),
+        x="step",
+        y="dev_accuracy",
+        hue="task",
+        col="title",
+        col_wrap=min(len(trainings), 4),
+        kind="line",
+        marker=".",
+        height=2.8,
+        facet_kws={"sharex": False, "ylim": (0, 1.03)},
     )
-    lines = {}
-    for axes, (title, several) in zip(grid.flat, trainings.items()):
-        for trained in several:
-            task = trained.folder.name.partition("@")[2]
-            seen = trained.trace.dropna(subset="dev_accuracy")
-            (lines[task],) = axes.plot(
-                seen["step"], seen["dev_accuracy"], marker=".", color=colours[task], label=task
-            )
-        axes.set(xlabel="step", ylim=(0, 1.03))
-        axes.set_title(_wrapped(title), fontsize=9)
-    grid[0, 0].set_ylabel("development accuracy")
-    for axes in grid.flat[len(trainings) :]:
-        axes.remove()
-    legend = {"loc": "outside lower center", "ncols": min(len(lines), 4), "frameon": False}
-    figure.legend(handles=list(lines.values()), fontsize=7, **legend)
-    return figure
+    grid.set_titles("{col_name}", size=9)
+    grid.set_axis_labels("step", "development accuracy")
+    return grid.figure
