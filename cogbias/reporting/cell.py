@@ -6,9 +6,9 @@
 __all__ = ['AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'interval', 'intervals', 'shown_name', 'html_table', 'shown', 'prose',
            'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials',
            'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'choice_points', 'of_every_kind',
-           'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers',
-           'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label', 'score_label',
-           'human_rows', 'human_table', 'comparison_note']
+           'first_pair', 'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings',
+           'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label',
+           'score_label', 'human_rows', 'human_table', 'comparison_note']
 
 # %% ../../nbs/reporting/02_cell.ipynb #188de06c
 import html
@@ -358,6 +358,14 @@ def of_every_kind(
     return alike.drop_duplicates(kind).to_dict("records")
 
 
+def first_pair(
+    rows: pd.DataFrame,  # of an items table
+) -> pd.DataFrame:  # one row per condition
+    "The first pair of prompts that has all conditions."
+    both = rows.groupby("pair_id")["condition"].nunique()
+    return rows[rows["pair_id"] == both.idxmax()].drop_duplicates("condition")
+
+
 def example_pair(
     items: pd.DataFrame,  # an items table
     contrast: Contrast,  # whose conditions
@@ -366,8 +374,7 @@ def example_pair(
     rows = selected(items, contrast)
     if contrast.outcome == "right":
         return of_every_kind(rows)
-    both = rows.groupby("pair_id")["condition"].nunique()
-    pair = rows[rows["pair_id"] == both.idxmax()].drop_duplicates("condition")
+    pair = first_pair(rows)
     treated = pair["condition"] == contrast.treatment
     return pd.concat([pair[~treated], pair[treated]]).to_dict("records")
 
