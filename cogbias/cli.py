@@ -25,6 +25,7 @@ import typer
 from typer.core import TyperGroup
 
 from .settings import Study, setting
+from .words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -625,19 +626,12 @@ def _headlines(effects: "pd.DataFrame") -> "pd.DataFrame":
     return heads[[*_COLUMNS_OF_HEADLINES]].replace("", "–").rename(columns=_COLUMNS_OF_HEADLINES)
 
 
-def _of_run(outcome: Any) -> "pd.DataFrame":
-    "The effects of the cells of a run."
-    asked = {(cell["participant"], cell["paradigm"]) for cell in outcome.cells}
-    keys = zip(outcome.effects["participant"], outcome.effects["paradigm"])
-    return outcome.effects[[key in asked for key in keys]]
-
-
 def _say_outcome(outcome: Any, outputs: Path, as_json: bool) -> None:
     "Say what was asked, what came of it and where it is."
     from cogbias.effects import headlines
 
     if as_json:
-        heads = [] if outcome.effects is None else _rows(headlines(_of_run(outcome)))
+        heads = [] if outcome.effects is None else _rows(headlines(outcome.effects_asked()))
         told = {name: getattr(outcome, name) for name in ("cells", "failed", "said", "stopped")}
         _show_json(told | {"headlines": heads, "rendered": [*map(str, outcome.rendered)]})
     else:
@@ -648,7 +642,7 @@ def _say_outcome(outcome: Any, outputs: Path, as_json: bool) -> None:
             _print(f"{cell['participant']}  {cell['paradigm']}: {told}")
         if outcome.effects is not None and outcome.cells:
             _print("")
-            _show_table(_headlines(_of_run(outcome)))
+            _show_table(_headlines(outcome.effects_asked()))
             _print("", f"effects   {outputs / 'effects.csv'}")
         reports = outputs / "reports"
         if reports.is_dir():
@@ -886,8 +880,7 @@ def report(folder: OutputsFolder, jobs: Jobs = 1) -> None:
     from cogbias.running.rendering import render_reports
 
     failed, written = render_reports(folder, jobs, progress=True)
-    count = "1 report" if len(written) == 1 else f"{len(written)} reports"
-    _print(f"{count} written to {folder / 'reports'}")
+    _print(f"{counted(len(written), 'report')} written to {folder / 'reports'}")
     _end(failed)
 
 

@@ -25,7 +25,7 @@ from ..stats.estimates import EQUAL, p_number, p_words
 from ..stats.standardised import published_d_variance
 from ..stats.synthesis import hunter_schmidt_ratio, synthesise_by
 from ..stats.repeated_measures import concordance, contrasts_against_base, variation
-from ..words import BY_PLACE, VERDICTS, is_bias, signed
+from ..words import BY_PLACE, VERDICTS, counted, is_bias, signed
 
 # %% ../../nbs/reporting/03_study.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")
@@ -117,8 +117,7 @@ def opening_notes(
 ) -> str:  # markdown
     "What the study rests on, who is not real, and who was asked something else."
     who, what = effects["participant"].unique(), effects["paradigm"].unique()
-    counts = f"{len(who)} participant{'s' * (len(who) != 1)}"
-    notes = [f"{counts} in {len(what)} paradigm{'s' * (len(what) != 1)}."]
+    notes = [f"{counted(len(who), 'participant')} in {counted(len(what), 'paradigm')}."]
     named = " ".join([*who, *what])
     notes += [said for part, said in _NOT_PLAIN_MODELS.items() if part in named]
     if apart:

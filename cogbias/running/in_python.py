@@ -234,7 +234,4 @@ def run(
     came = any(cell["stored"] or {*cell["statuses"]} - {"error"} for cell in outcome.cells)
     if outcome.effects is None or not came:
         raise CogbiasError(told[0] if told else f"{place}: nothing was asked")
-    wanted = {(cell["participant"], cell["paradigm"]) for cell in outcome.cells}
-    keys = zip(outcome.effects["participant"], outcome.effects["paradigm"])
-    mine = outcome.effects[[key in wanted for key in keys]].reset_index(drop=True)
-    return RunResult(place, mine, outcome.cells, [*outcome.said, *told])
+    return RunResult(place, outcome.effects_asked(), outcome.cells, [*outcome.said, *told])

@@ -41,7 +41,7 @@ from cogbias.folder import (
     state_of,
 )
 from ..study.own_paradigms import know
-from ..participants import asked_how, mark_of, self_made
+from ..participants import asked_how
 from ..reporting.cell import shown_name
 from ..reporting.chapters import CellReport, Training
 from ..settings import REPORT_PARAMETERS
@@ -146,14 +146,10 @@ class StudyReport(NamedTuple):
 def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
     "The model behind a participant, and what should be known about it."
     who = recorded_participant(folder, asked.participant_id)
-    facts = who.facts()
     return {
         "model": who.model,
         "temperature": who.temperature,
         "simulated": who.simulated,
-        "self_made": self_made(facts),
-        "own_start": facts.get("own_start"),
-        "scenes": mark_of({"own_scenes": facts.get("own_scenes")}),
         "mark": mark_of_participant(who),
         "asked": asked_how(who.name),
     }
