@@ -286,11 +286,9 @@ def _sent(items: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def check_design(
     paradigm: Paradigm,  # of whatever origin
-    items: pd.DataFrame | None = None,  # what is asked of it; None: all of it
 ) -> DesignCheck:
     "What a design lacks."
-    made = paradigm.items() if items is None else items
-    headline = paradigm.headline
+    made, headline = paradigm.items(), paradigm.headline
     asked, design = selected(made, headline), design_of(made, headline)
     rule, spread = rule_of(paradigm.name, headline, design), assumed_spread(design).sd
     power = {how: power_of(design, rule, answers, spread) for how, answers in HOW.items()}

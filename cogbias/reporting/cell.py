@@ -52,9 +52,9 @@ def interval(
     return f"{number} [{limits}]" if limits and number != "–" else number
 
 
-def intervals(table: pd.DataFrame, digits: int = 3, sign: bool = True) -> list[str]:
+def intervals(table: pd.DataFrame, digits: int = 3) -> list[str]:
     "The estimates of a table with their intervals."
-    return [interval(row, digits, sign) for row in table.to_dict("records")]
+    return [interval(row, digits) for row in table.to_dict("records")]
 
 # %% ../../nbs/reporting/02_cell.ipynb #25d652d5
 def shown_name(
@@ -529,15 +529,13 @@ def number_answers(
 # %% ../../nbs/reporting/02_cell.ipynb #03f349f4
 def unreadable_answers(
     trials: pd.DataFrame,  # trials of one participant
-    count: int = 5,  # examples at the most
-    width: int = 160,  # characters shown of a response
 ) -> pd.DataFrame:
-    "The commonest kinds of unreadable answers, each with an example."
+    "The five commonest kinds of unreadable answers, each with an example."
     columns = ["status", "detail", "response"]
     bad = trials.loc[trials["status"] != "ok", columns].astype(object).fillna("")
-    found = bad.value_counts().head(count).reset_index(name="answers")
+    found = bad.value_counts().head(5).reset_index(name="answers")
     texts = found["response"].astype(str)
-    shown = texts.where(texts.str.len() <= width, texts.str[:width] + " …")
+    shown = texts.where(texts.str.len() <= 160, texts.str[:160] + " …")
     return found.assign(response=shown)[["answers", *columns]]
 
 # %% ../../nbs/reporting/02_cell.ipynb #1c6d51cb
