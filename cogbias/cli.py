@@ -25,6 +25,7 @@ import typer
 from typer.core import TyperGroup
 
 from .settings import Study, setting
+from .words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -604,37 +605,25 @@ def plan(asked: Study, outputs: Path, as_json: AsJson = False) -> None:
     _print(planned)
 
 # %% ../nbs/11_cli.ipynb #63e884c7
-def _headlines(effects: "pd.DataFrame", folder: Path) -> "pd.DataFrame":
+_COLUMNS_OF_HEADLINES = {
+    "participant": "participant",
+    "paradigm": "paradigm",
+    "number": "estimate",
+    "interval": "95% interval",
+    "here": "these prompts",
+    "word": "prompts like these",
+}
+_LOOKS = ("claimed towards", "claimed against", "settled", "open", "unsaid")  # the first on top
+
+
+def _headlines(effects: "pd.DataFrame") -> "pd.DataFrame":
     "Headlines for a terminal, sorted by what was found: a line of numbers and a word each."
-    import pandas as pd
+    from cogbias.reporting.claims import as_shown, claimed
 
-    from cogbias.reporting.claims import claim
-    from cogbias.effects import headlines
-    from cogbias.folder import shown_names_of
-
-    order = ("claimed towards", "claimed against", "settled", "open", "unsaid")  # looks of claims
-    said = [(row, claim(row)) for row in headlines(effects).to_dict("records")]
-    said.sort(key=lambda each: (order.index(each[1].look), -abs(each[0]["estimate"] or 0)))
-    shown = shown_names_of(folder, [row["participant"] for row, _ in said])
-    rows = [
-        {
-            "participant": shown.get(row["participant"], row["participant"]),
-            "paradigm": row["paradigm"],
-            "estimate": each.number,
-            "95% interval": each.interval or "–",
-            "these prompts": each.here,
-            "prompts like these": each.word,
-        }
-        for row, each in said
-    ]
-    return pd.DataFrame(rows)
-
-
-def _of_run(outcome: Any) -> "pd.DataFrame":
-    "The effects of the cells of a run."
-    asked = {(cell["participant"], cell["paradigm"]) for cell in outcome.cells}
-    keys = zip(outcome.effects["participant"], outcome.effects["paradigm"])
-    return outcome.effects[[key in asked for key in keys]]
+    heads = claimed(as_shown(effects))
+    heads = heads.assign(place=heads["look"].map(_LOOKS.index), size=-heads["estimate"].abs())
+    heads = heads.sort_values(["place", "size"], kind="stable")
+    return heads[[*_COLUMNS_OF_HEADLINES]].replace("", "–").rename(columns=_COLUMNS_OF_HEADLINES)
 
 
 def _say_outcome(outcome: Any, outputs: Path, as_json: bool) -> None:
@@ -642,7 +631,7 @@ def _say_outcome(outcome: Any, outputs: Path, as_json: bool) -> None:
     from cogbias.effects import headlines
 
     if as_json:
-        heads = [] if outcome.effects is None else _rows(headlines(_of_run(outcome)))
+        heads = [] if outcome.effects is None else _rows(headlines(outcome.effects_asked()))
         told = {name: getattr(outcome, name) for name in ("cells", "failed", "said", "stopped")}
         _show_json(told | {"headlines": heads, "rendered": [*map(str, outcome.rendered)]})
     else:
@@ -653,7 +642,7 @@ def _say_outcome(outcome: Any, outputs: Path, as_json: bool) -> None:
             _print(f"{cell['participant']}  {cell['paradigm']}: {told}")
         if outcome.effects is not None and outcome.cells:
             _print("")
-            _show_table(_headlines(_of_run(outcome), outputs))
+            _show_table(_headlines(outcome.effects_asked()))
             _print("", f"effects   {outputs / 'effects.csv'}")
         reports = outputs / "reports"
         if reports.is_dir():
@@ -828,7 +817,7 @@ def effects(
     if as_json:
         _show_json(_rows(found))
     elif not out:
-        _show_table(_headlines(found, folder))
+        _show_table(_headlines(found))
     with Folder(folder) as opened:
         _say(*(f"note      {line}" for line in lacking_estimates(opened, found)))
 
@@ -891,8 +880,7 @@ def report(folder: OutputsFolder, jobs: Jobs = 1) -> None:
     from cogbias.running.rendering import render_reports
 
     failed, written = render_reports(folder, jobs, progress=True)
-    count = "1 report" if len(written) == 1 else f"{len(written)} reports"
-    _print(f"{count} written to {folder / 'reports'}")
+    _print(f"{counted(len(written), 'report')} written to {folder / 'reports'}")
     _end(failed)
 
 

@@ -12,10 +12,11 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, get_all_start_methods, get_context, parent_process
 from queue import SimpleQueue
+from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
@@ -112,15 +113,33 @@ def _work_off(pipe: connection.Connection) -> None:
             pipe.send(("error", error))
 
 
+@contextmanager
+def _as_nothing_but_a_library() -> Iterator[None]:
+    "Workers import neither the program of a user, which needs no guard, nor what lies beside it."
+    main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
+    sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = ModuleType("__main__"), "1"
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        del os.environ["PYTHONSAFEPATH"]
+        if safe is not None:
+            os.environ["PYTHONSAFEPATH"] = safe
+
+
 class _Worker:
     "A process with a task, and the pipe to it."
 
-    def __init__(self) -> None:
+    def __init__(self, imported: Sequence[str]) -> None:
         from cogbias.executors import _work_off  # where a process finds it, of a notebook too
 
-        context = get_context("spawn")  # a fork of a process that has computed may hang
+        copied = imported and "forkserver" in get_all_start_methods()
+        # a fork of a process that has computed may hang
+        context = get_context("forkserver" if copied else "spawn")
+        if copied:
+            context.set_forkserver_preload([*imported])
         self.pipe, its_own = context.Pipe()
-        with interrupts_held():
+        with _as_nothing_but_a_library(), interrupts_held():
             self.process = context.Process(target=_work_off, args=(its_own,), daemon=False)
             self.process.start()
         its_own.close()
@@ -151,13 +170,14 @@ def _in_processes(
     tasks: Iterable[tuple],
     jobs: int,
     take: Callable[[Any], object] | None,
+    imported: Sequence[str],
 ) -> Iterator[tuple[int, Any]]:  # number of the task, its result
     "Results as they come, from processes of this machine."
     left, workers = enumerate(tasks), {}
     try:
         while True:
             while len(workers) < jobs and (each := next(left, None)):
-                worker = _Worker()
+                worker = _Worker(imported)
                 worker.begin(each[0], (work, each[1], take is not None))
                 workers[worker.pipe] = worker
             if not workers:
@@ -302,11 +322,13 @@ def spread(
     done: Callable[[tuple], Any] = lambda task: None,  # called for each task that is done
     # called in this process with each part that the work hands over: it gets a function for that
     take: Callable[[Any], object] | None = None,
+    # modules; all work is then done in copies of a process that has imported them
+    imported: Sequence[str] = (),
 ) -> list[Any]:
     "Results in the order of the tasks; in this process when one job is enough."
     if cluster is None and jobs > 1:
         tasks = [*tasks]
-    if cluster is None and (jobs == 1 or len(tasks) < 2):
+    if cluster is None and not imported and (jobs == 1 or len(tasks) < 2):
         found = []
         for task in tasks:
             found.append(work(*task, *([take] if take else [])))
@@ -314,7 +336,7 @@ def spread(
         return found
     tasks, results = [*tasks], {}
     if cluster is None:
-        came = _in_processes(work, tasks, min(jobs, len(tasks)), take)
+        came = _in_processes(work, tasks, min(jobs, len(tasks)), take, imported)
     else:
         came = _on_cluster(work, tasks, cluster, take)
     for number, result in came:

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['STATUSES', 'CLAIMABLE', 'BY_PLACE', 'VERDICTS', 'BIAS_VERDICTS', 'REASONS', 'UNITS', 'REPORTS', 'SAME_SCALE',
            'POOLED_SD', 'GRADES', 'Status', 'StatusWords', 'status_words', 'VerdictWord', 'VerdictWords',
-           'verdict_shown', 'UnitWords', 'is_bias', 'verdict_in', 'signed', 'ReportWords']
+           'verdict_shown', 'UnitWords', 'is_bias', 'verdict_in', 'signed', 'counted', 'ReportWords']
 
 # %% ../nbs/words.ipynb #a0c4d1e3
 from enum import StrEnum
@@ -310,6 +310,14 @@ def signed(
     if abs(value) == float("inf"):
         return "+∞" if value > 0 else "−∞"
     return f"{value:+.{digits}f}".replace("-", "−") if round(value, digits) else f"{0:.{digits}f}"
+
+
+def counted(
+    count: int,
+    noun: str,  # of one of them
+) -> str:
+    "A number of things."
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 # %% ../nbs/words.ipynb #5d8e7a10
 class ReportWords(NamedTuple):

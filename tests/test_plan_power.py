@@ -14,7 +14,7 @@ from cogbias.design import paradigm, paradigms
 from cogbias.effects import headlines
 from cogbias.planning.plans import plan_run
 from cogbias.planning.power import assumed_spread, design_of, power_of, rule_of
-from cogbias.running.studies import ask_and_estimate
+from cogbias.running.in_python import run
 from cogbias.study import make_study
 
 TEN = [
@@ -26,7 +26,8 @@ TEN = [
 
 @pytest.mark.parametrize("name", slow_but([*FEW, "logic/belief"], paradigms()))
 def test_a_plan_counts_what_the_headline_counts(name: str, tmp_path: Path) -> None:
-    effects = ask_and_estimate("sim/human", name, tmp_path)
+    quiet = {"outputs": tmp_path, "reports": False, "progress": False}
+    effects = run("sim/human", name, **quiet).effects
     study = make_study(models=["openai/far"], paradigms=[name])
     (planned,) = plan_run(study, tmp_path / "none").power.to_dict("records")
     (head,) = headlines(effects).to_dict("records")

@@ -31,7 +31,7 @@ from cogbias.exchange.pagliaro import (
 )
 from cogbias.folder import Folder, items, readings, requests, trials
 from cogbias.running.rendering import render_reports
-from cogbias.running.studies import ask_and_estimate
+from cogbias.running.in_python import run
 from cogbias.stats.susceptibility import marks_from_the_smallest
 from cogbias.tables import CogbiasError, shipped
 
@@ -241,7 +241,7 @@ def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
     "Nothing is doubled when they are imported again."
     place = shutil.copytree(folder, tmp_path / "both")
     before = effects_of_folder(place)
-    ask_and_estimate("sim/human", "classic/framing", place)
+    run("sim/human", "classic/framing", outputs=place, reports=False, progress=False)
     import_pagliaro(FACTS, place, ["*_decoy", "*_anchoring"], {"arm": ["baseline"]})
     after = effects_of_folder(place)
     assert set(after["participant"]) == {*before["participant"], "sim/human"}

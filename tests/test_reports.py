@@ -65,7 +65,7 @@ def test_a_report_that_fails_is_told_and_the_others_are_made(
     def write(template: str, place: Path, parameters: dict) -> str:
         return "no ink" if "human" in str(place) else made(template, place, parameters)
 
-    monkeypatch.setattr(rendering, "can_copy", lambda: False)
+    monkeypatch.setattr(rendering, "IMPORTED", ())  # in this process
     monkeypatch.setattr(rendering, "write_report", write)
     failed, written = render_reports(folder)
     assert failed == ["report of sim/human in classic/framing: no ink"] and len(written) == 2

@@ -24,7 +24,6 @@ KEPT = {
     "cogbias.stats.standardised.published_d": "d as the thesis computed it, beside its aggregate",
     "cogbias.elicitation.tiny.tiny_probabilities": "known answers, by which tests judge backends",
     "cogbias.elicitation.tiny.build_reader": "an encoder-decoder for the tests of hf",
-    "cogbias.running.studies.ask_and_estimate": "makes a small folder, on pages and in tests",
     "cogbias.design.write_sizes": "make sizes",
 }  # definition -> why it stays though nothing else leads to it
 

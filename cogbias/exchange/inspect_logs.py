@@ -258,7 +258,8 @@ def read_logs(
         f"logs of inspect in {Path(path).name}",
         {name: paradigm(name).items() for name in sorted({name for *_, name in cells})},
         [cell_of(*key, [*given.values()]) for key, given in cells.items()],
-        [f"{foreign:,} samples are no answers to items of cogbias and were left out"] * bool(foreign),
+        [f"{foreign:,} samples are no answers to items of cogbias and were left out"]
+        * bool(foreign),
     )
 
 
@@ -272,7 +273,9 @@ def cell_of(
     called = participant_name("inspect", model, temperature=temperature)
     facts = {"answers": "imported from logs of inspect_ai, not collected here"}
     who = Recorded(called, "inspect", model, None, temperature, False, ("text",), {}, facts)
-    return ImportedCell(who, name, "text", list(dict.fromkeys(each.item_id for each in given)), given)
+    return ImportedCell(
+        who, name, "text", list(dict.fromkeys(each.item_id for each in given)), given
+    )
 
 
 def import_inspect(

@@ -9,10 +9,11 @@ __all__ = ['Findings', 'ENOUGH', 'LONGER', 'SHARE', 'HOW', 'Finding', 'marked_di
 # %% ../../nbs/planning/04_checking_designs.ipynb #6b8409b2
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ..design import Paradigm, moved_target_line, selected, size_of, units_in_words
@@ -28,7 +29,7 @@ from cogbias.planning.power import (
     rule_of,
 )
 from ..reporting.showing import marked_apart
-from ..words import UNITS
+from ..words import UNITS, counted
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #801d3309
 class Finding(NamedTuple):
@@ -46,28 +47,19 @@ LONGER = 1.5  # times as long
 SHARE = 2 / 3  # of the wordings in which an oddity must show to be one of the design
 
 
-def _counted(count: int, things: str) -> str:
-    "So many things, which are named in the plural."
-    return f"1 {things.removesuffix('s')}" if count == 1 else f"{count} {things}"
-
-
 def _wordings(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     "Too few wordings, or some that are asked in one condition."
     conditions = items.groupby("cluster", sort=False)["condition"].nunique()
     count, remedy = len(conditions), f"write {ENOUGH} wordings at least, better twenty"
-    there = f"there are {count} wordings"
-    if paradigm.wordings is not None:  # a program makes the prompts, and nobody can add to them
-        pass
-    elif count == 1:
-        said = "there is one wording: the result will be of these prompts, not of the bias"
-        yield Finding("one_wording", True, said, remedy)
-    elif count < FEWEST:
-        yield Finding("no_interval", True, f"{there}, and so few give no interval", remedy)
-    elif count < ENOUGH:
-        yield Finding("few_wordings", True, f"{there}, so the interval will be rough", remedy)
+    found = {1: ("one_wording", "so the result is about these prompts, not about the bias")}
+    found |= dict.fromkeys(range(2, FEWEST), ("no_interval", "too few for an interval"))
+    found |= dict.fromkeys(range(FEWEST, ENOUGH), ("few_wordings", "so the interval is rough"))
+    if paradigm.wordings is None and count in found:  # else a program makes the prompts
+        code, why = found[count]
+        yield Finding(code, True, f"wordings: {count}, {why}", remedy)
     single = conditions.index[conditions < 2] if paradigm.headline.control else []
     if len(single):
-        said = f"{_counted(len(single), 'wordings')} in one condition only, such as {single[0]}"
+        said = f"wordings in one condition only: {len(single)}, such as {single[0]}"
         yield Finding("unpaired", True, said, "write them for the other condition too")
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #7e191f57
@@ -167,78 +159,49 @@ def marked_difference(
 
 def _prompt_pairs(paradigm: Paradigm, items: pd.DataFrame) -> list[tuple[Any, Any]]:
     "Pairs of prompts, control and treatment, one for each wording."
-    headline, found = paradigm.headline, {}
-    sides = [items[items["condition"] == each] for each in (headline.control, headline.treatment)]
-    treated = {row["pair_id"]: row for row in sides[1].to_dict("records")}
-    for row in sides[0].to_dict("records"):
-        if row["pair_id"] in treated:
-            found.setdefault(row["cluster"], (row, treated[row["pair_id"]]))
-    return [*found.values()]
+    headline = paradigm.headline
+    control, treatment = (
+        items[items["condition"] == each]
+        .drop_duplicates("pair_id")
+        .set_index("pair_id", drop=False)
+        for each in (headline.control, headline.treatment)
+    )
+    control = control[control.index.isin(treatment.index)].drop_duplicates("cluster")
+    both = control, treatment.loc[control.index]
+    return [*zip(*(each.to_dict("records") for each in both))]
 
 
 def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
-    "Conditions that differ in many places, in length, or in their options."
+    "Conditions that differ in many places, or in length."
     pairs = _prompt_pairs(paradigm, items)
     if not pairs:
         return
     prompts = [(one["prompt"], two["prompt"]) for one, two in pairs]
     marks = [max(each.count(_OPENS) for each in _marked(*pair)) for pair in prompts]
-    places = int(pd.Series(marks).median())
+    places = int(np.median(marks))
     if places > 1:
         said = (
             f"the conditions differ in {places} places, marked in both prompts; whatever is not "
             "the manipulation could make the effect"
         )
         yield Finding("many_differences", False, said, "let both conditions share those words")
-    ratios = [_words(treatment) / max(1, _words(control)) for control, treatment in prompts]
-    ratio = pd.Series(ratios).median()
-    if not 1 / LONGER < ratio < LONGER:
-        word, times = ("longer", ratio) if ratio > 1 else ("shorter", 1 / ratio)
-        said = f"the treatment is {times:.1f} times {word} than the control; length is a difference"
-        yield Finding("prompt_length", True, said, "say as much in both conditions")
-    offered = [[sorted(each["text"] for each in side["options"]) for side in p] for p in pairs]
-    if count := sum(one != two for one, two in offered):
-        where = f"{count} of {len(pairs)} {_called(paradigm)}"
-        said = f"the options differ between the conditions in {where}"
-        yield Finding("options_by_condition", False, said, "see whether that is meant")
+    lengths = [[_words(control), _words(treatment)] for control, treatment in prompts]
+    control, treatment = np.median(lengths, axis=0)
+    if max(control, treatment) > LONGER * min(control, treatment):
+        said = f"the control has {control:.0f} words and the treatment {treatment:.0f}"
+        yield Finding("prompt_length", True, said, "use as many words in both conditions")
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #36eb7c9d
-_ODD_UNITS = re.compile(
-    r"""
-      [$€£]\d+(?:[,.]\d+)*\s*(?: % | [$€£] | (?:dollar|euro|pound|percent|point|score|star)s?\b )
-    | %\s*(?: \d | % | percent\b )
-    | \d[$€£]
-    | \d,\d{3}\d
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def _odd_signs(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
-    "Braces, and numbers with two units."
-    of_both = (
-        ("braces", r"\{[^{}]*\}", "participants read braces", "write a gap in one pair of braces"),
-        ("odd_units", _ODD_UNITS, "a number has two units", "what fills a gap brings its unit"),
-    )
-    for code, pattern, what, remedy in of_both:
-        shown = [found[0] for text in items["prompt"] if (found := re.search(pattern, text))]
-        if shown:
-            where = f"in {len(shown)} of {len(items)} prompts, as in {shown[0]!r:.40}"
-            yield Finding(code, False, f"{what} {where}", remedy)
-
-
 def _of_a_file(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
-    "What a file leaves open, or says in a word that means something else."
+    "What a file leaves open."
     texts = (text for name, text in paradigm.files.items() if name.endswith(".toml"))
     declared = tomllib.loads(next(texts, "").removeprefix("\ufeff"))
-    contents = paradigm.question.contents if paradigm.question else ()
     if "bias" not in declared.get("number", {"bias": ""}):
         said = "nothing says where the bias moves the number, so larger is taken to be the bias"
         yield Finding("default_direction", False, said, 'write number.bias = "higher" or "lower"')
-    if marked := [each.name for each in contents if each.published]:
-        said = f"{len(marked)} of {len(contents)} wordings are marked as published"
-        remedy = "they are analysed separately; if you did not intend this, rename the column"
-        yield Finding("published", False, said, remedy)
+    if braces := [found[0] for text in items["prompt"] if (found := re.search(r"\{.*?\}", text))]:
+        said = f"{len(braces)} of {len(items)} prompts have braces, such as {braces[0]!r:.40}"
+        yield Finding("braces", False, said, "write a gap in one pair of braces")
 
 
 def _one_of_parts(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
@@ -277,10 +240,10 @@ def _findings(paradigm: Paradigm, items: pd.DataFrame, power: Power, unit: str) 
     "Everything that is found in a design."
     own = paradigm.name.startswith(SUITE)
     if own and paradigm.wordings is not None:  # the design is that of its base
-        looks = [_one_of_parts, _odd_signs]
+        looks = [_one_of_parts]
     else:
-        looks = [_wordings, _place_of_target, _differences, _odd_signs]
-        looks += [_texts_of_options, _of_a_file] if own else [_texts_of_options]
+        looks = [_wordings, _place_of_target, _differences, _texts_of_options]
+        looks += [_of_a_file] if own else []
     for look in looks:
         yield from look(paradigm, items)
     if unit == "probability" and not power.why_none and not power.present_from <= 0.5:
@@ -292,14 +255,14 @@ def _findings(paradigm: Paradigm, items: pd.DataFrame, power: Power, unit: str) 
 
 def _asked_in(paradigm: Paradigm, made: pd.DataFrame, asked: pd.DataFrame) -> str:
     "In how many wordings and clusters a paradigm is asked."
-    if paradigm.wordings is None:
-        return _counted(asked["cluster"].nunique(), "wordings")
-    wordings = _counted(len(paradigm.wordings.given), "wordings")
-    told = f"{wordings}, {units_in_words(size_of(made), paradigm)}"  # as `list` says it
     count = asked["cluster"].nunique()
-    if count == made["cluster"].nunique():
-        return told
-    return f"{told}; the headline is estimated from {count} of them"
+    if paradigm.wordings is None:
+        return counted(count, "wording")
+    told = counted(len(paradigm.wordings.given), "wording")
+    told += f", {units_in_words(size_of(made), paradigm)}"  # as `list` says it
+    if count < made["cluster"].nunique():
+        told += f"; the headline is estimated from {count} of them"
+    return told
 
 
 def _as_what_it_counts(item: Mapping[str, Any]) -> str:  # empty where options are numbers
@@ -312,30 +275,28 @@ def _as_what_it_counts(item: Mapping[str, Any]) -> str:  # empty where options a
     return f"counted: {', '.join(told)}"
 
 
-def _sent(items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _sent(items: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     "The prompts that are shown, with their system message, and what differs in brackets."
-    sides = ("control", "treatment") if len(items) == 2 else ("prompt",)
-    prompts = [each["prompt"] for each in items]
-    prompts = marked_difference(*prompts) if len(items) == 2 else prompts
-    systems = dict.fromkeys(each["system"] or "none" for each in items)
-    named = ("system message",) if len(systems) == 1 else (f"system message, {s}" for s in sides)
-    return {**dict(zip(named, systems)), **dict(zip(sides, prompts))}
+    prompts = [each["prompt"] for each in items.values()]
+    prompts = marked_difference(*prompts) if len(prompts) == 2 else prompts
+    systems = [each["system"] or "none" for each in items.values()]
+    names = ["system message"] if len({*systems}) == 1 else [f"system message, {s}" for s in items]
+    return {**dict(zip(names, systems)), **dict(zip(items, prompts))}
 
 
 def check_design(
     paradigm: Paradigm,  # of whatever origin
-    items: pd.DataFrame | None = None,  # what is asked of it; None: all of it
 ) -> DesignCheck:
     "What a design lacks."
-    made = paradigm.items() if items is None else items
-    headline = paradigm.headline
+    made, headline = paradigm.items(), paradigm.headline
     asked, design = selected(made, headline), design_of(made, headline)
     rule, spread = rule_of(paradigm.name, headline, design), assumed_spread(design).sd
     power = {how: power_of(design, rule, answers, spread) for how, answers in HOW.items()}
     once = power["sampled once"]
     pairs = _prompt_pairs(paradigm, asked)
-    seen = pairs[0] if pairs else (asked.iloc[0].to_dict(),)
-    sides = ("control", "treatment") if pairs else ("prompt",)
+    shown = {"prompt": asked.iloc[0].to_dict()}
+    if pairs:
+        shown = dict(zip(("control", "treatment"), pairs[0]))
     return DesignCheck(
         paradigm.name,
         len(made),
@@ -344,8 +305,8 @@ def check_design(
         design.unit,
         rule.smallest if isfinite(rule.smallest) else None,
         [*_findings(paradigm, asked, once, design.unit)],
-        _sent(seen),
-        dict(zip(sides, map(_as_what_it_counts, seen))),
+        _sent(shown),
+        {side: _as_what_it_counts(each) for side, each in shown.items()},
         _asked_in(paradigm, made, asked),
         "" if headline.smallest is None else f"{headline.smallest:g} {headline.unit}",
     )

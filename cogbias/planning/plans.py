@@ -8,6 +8,7 @@ __all__ = ['TITLE_OF_POWER', 'duration', 'PlannedRun', 'plan_run', 'amount', 'mi
 
 # %% ../../nbs/planning/03_plans.ipynb #aa2e552b
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from cogbias.planning.spending import (
     limit_fault,
     spent_line,
     study_price,
+    unpriced,
     usd_in_words,
 )
 from .tokens import Step, cell_tokens, habits_of, trying_out
@@ -89,58 +91,46 @@ def duration(
 
 def _time_lines(study: Study, cells: pd.DataFrame, models: pd.DataFrame) -> list[str]:
     "How long a run may take: at the pace that is allowed, and as fast as answers came so far."
-    tokens = models["tokens_in"].fillna(0) + models["tokens_out"].fillna(0)
-    amounts = {"requests_per_minute": models["calls"], "tokens_per_minute": tokens}
-    paces = [60 * each.sum() / study.limits[n] for n, each in amounts.items() if n in study.limits]
-    least, asked = float(max(paces, default=0.0)), cells[cells["calls"] > 0]
+    calls, tokens = models["calls"].sum(), models[["tokens_in", "tokens_out"]].sum().sum()
+    pace = study.limits.get("requests_per_minute", inf), study.limits.get("tokens_per_minute", inf)
+    least, asked = 60 * max(calls / pace[0], tokens / pace[1]), cells[cells["calls"] > 0]
     if asked.empty:
         return []
     if asked["seconds"].notna().all():
         took = max(least, asked["seconds"].sum())
         return [f"about {duration(took)}, one cell after the other, as fast as answers came so far"]
-    known = f"{int(asked['seconds'].isna().sum())} of {len(asked)} cells have no stored answers"
-    lines = [f"how long it takes is not known: {known}"]
+    unknown = asked["seconds"].isna().sum()
+    lines = [f"time unknown: {unknown} of {len(asked)} cells have no stored answers"]
     return lines + ([f"at least {duration(least)} at the pace allowed"] if least else [])
 
 
 def _price_lines(study: Study, prices: Mapping[str, Price | None], usd: float) -> list[str]:
     "What is known of prices, and whether a limit is enough."
-    out = {f"{who.backend}/{who.model}" for who in asked_elsewhere(study)}
     lines = [f"price of {model}: {price}" for model, price in prices.items() if price]
-    if lacking := [model for model in prices if prices[model] is None and model in out]:
+    if lacking := unpriced(study):
         lines.append(
-            f"no price is known of {', '.join(lacking)}: where somebody is paid, give one with "
+            f"no price is known of {', '.join(lacking)}: to estimate the cost, give one with "
             "--price MODEL=IN,OUT or under [prices]"
         )
-    limit = study.limits.get("usd")
-    if limit is not None and usd > limit:
+    limit = study.limits.get("usd", inf)
+    if usd > limit:
         needed = f"{usd_in_words(usd)} are needed"
         lines.append(f"the limit of {limit:g} usd would stop this run: {needed}")
     return lines
 
 
-def _who_lines(cells: Iterable[PlannedCell]) -> list[str]:
-    "Who is planned by settings alone, and who as on the last run."
-    unmet = {each.who.name for each in cells if isinstance(each.known, Unmet)}
-    found = {each.who.name for each in cells if each.known is not each.who} - unmet
-    lines = {
-        "no answers here yet, planned by the settings alone; where a server shows probabilities "
-        "each prompt is asked once, whatever the repeats": unmet,
-        "as on the last run; another revision is asked anew": found,
-    }
-    return [f"{', '.join(sorted(names))}: {told}" for told, names in lines.items() if names]
+_UNMET = (
+    "no answers here yet, planned by the settings alone; where a server shows probabilities each "
+    "prompt is asked once, whatever the repeats"
+)
+_MET = "as on the last run; another revision is asked anew"
 
 
-def _system_lines(cells: Iterable[PlannedCell]) -> list[str]:
-    "The system messages that are sent, and with which paradigms."
-    sent: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        for text in cell.items["system"].dropna().unique():
-            sent.setdefault(text, {})[cell.paradigm] = None
-    return [
-        f'system message "{text if len(text) <= 80 else text[:77] + "..."}": {_two_and_more(names)}'
-        for text, names in sent.items()
-    ]
+def _known_by(cell: PlannedCell) -> str:
+    "How it is known who answers; empty where nothing is to be said."
+    if cell.known is cell.who:
+        return ""
+    return _UNMET if isinstance(cell.known, Unmet) else _MET
 
 
 def _two_and_more(names: Iterable[str]) -> str:
@@ -148,6 +138,12 @@ def _two_and_more(names: Iterable[str]) -> str:
     known = list(dict.fromkeys(names))
     more = f" and {len(known) - 2} more" if len(known) > 2 else ""
     return ", ".join(known[:2]) + more
+
+
+def _said_of(names: pd.Series, said: pd.Series) -> list[str]:
+    "What is said of paradigms or participants, each sentence once; of some nothing."
+    of = names.groupby(said.where(said != ""), sort=False)
+    return [f"{what} ({_two_and_more(each)})" for what, each in of]
 
 # %% ../../nbs/planning/03_plans.ipynb #b6c7b4fc
 class PlannedRun(NamedTuple):
@@ -182,7 +178,7 @@ def plan_run(
     payers = {f"{who.backend}/{who.model}": who for who in asked_elsewhere(study)}
     prices: dict[str, Price | None] = {}
     steps: dict[str, list[Step]] = {}  # by model
-    rows, by_power, cells, tried = [], [], [], {}
+    rows, by_power, known, tried = [], [], [], {}
     for cell in planned_cells(with_checkpoints(study, outputs), outputs):
         found = cell_tokens(cell, habits)
         for step in found:
@@ -194,7 +190,7 @@ def plan_run(
                 tried[who.name] = trying_out(who)
         rows.append(_cell_row(cell, found, prices))
         by_power.append(powers.of(cell))
-        cells.append(cell._replace(items=cell.items[["system"]], requests=(), first_step=()))
+        known.append(_known_by(cell))
     for step in filter(None, tried.values()):
         steps[step.model].append(step)
     models = [
@@ -212,8 +208,7 @@ def plan_run(
             f"{each.model}: up to {each.calls} calls find out what its server can do"
             for each in filter(None, tried.values())
         ),
-        *_who_lines(cells),
-        *_system_lines(cells),
+        *_said_of(table["participant"], pd.Series(known)),
     ]
     refused = [*missing_starts(study, outputs), *filter(None, [limit_fault(study)])]
     return PlannedRun(table, of_models, pd.DataFrame(by_power), notes, refused)
@@ -223,16 +218,17 @@ _OF_CELLS = {name: name for name in ("participant", "paradigm", "method", "promp
 _OF_CELLS |= {"planned": "answers", "stored": "stored", "missing": "missing", "calls": "calls"}
 _OF_CELLS |= {"tokens_in": "tokens in", "tokens_out": "tokens out", "usd": "usd"}
 _OF_MODELS = {"model": "model", "calls": "calls", "tokens_in": "tokens in"}
-_OF_MODELS |= {"tokens_out": "tokens out", "usd": "usd", "most_usd": "at most"}
+_OF_MODELS |= {"tokens_out": "tokens out", "usd": "usd", "most_usd": "usd at most"}
 _OF_POWER = {"participant": "participant", "paradigm": "paradigm", "clusters": "clusters"}
 _OF_POWER |= {"present_from": "present from", "zero_absent": "zero absent"}
 _OF_POWER |= {"smallest": "of interest"}
 TITLE_OF_POWER = "What this plan can show"
 _MEANING_OF_POWER = (
-    "present from: the true effect that 4 of 5 studies would call present",
-    "zero absent: how many studies would call a true effect of zero absent",
-    "of interest: the smallest effect of interest, which absent effects are shown to be below",
-    "all of this if every other headline that is corrected with this one finds something",
+    "present from: the true effect that is called present with 80% power",
+    "zero absent: how often a true effect of zero is called absent",
+    "of interest: the smallest effect of interest; absent effects are shown to be smaller",
+    "P-values are corrected over the headlines of a participant; the power holds if each of the "
+    "others finds an effect, or its absence.",
 )
 
 
@@ -279,8 +275,12 @@ def plan_lines(
 ) -> list[str]:
     "What a plan rests on, a line each."
     cells = planned.cells
-    asked = cells[cells["calls"] > 0].groupby("told", sort=False)
-    lines = [f"tokens of {len(rows)} of {len(cells)} cells: {told}" for told, rows in asked]
+    asked = cells[cells["calls"] > 0]
+    lines = [f"tokens: {each}" for each in _said_of(asked["paradigm"], asked["told"])]
+    if planned.models["most_usd"].notna().any():
+        lines.append(
+            "usd at most: if every answer is as long as it may be, and all attempts are used"
+        )
     if open_end := int((cells["most_missing"] > cells["missing"]).sum()):
         lines.insert(
             0,
@@ -298,8 +298,7 @@ def power_lines(
     ends_at_1 = [unit in UNITS and UNITS[unit].largest == 1 for unit in power["unit"]]
     units = power["unit"].mask(ends_at_1, "")
     for said in ("in " + units.where(units != ""), power["told"], power["note"]):
-        of = power["paradigm"].groupby(said.where(said != ""), sort=False)
-        lines += [f"{what} ({_two_and_more(names)})" for what, names in of]
+        lines += _said_of(power["paradigm"], said)
     return lines
 
 

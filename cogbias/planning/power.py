@@ -373,27 +373,21 @@ def _stored_spread(
     effects: pd.DataFrame, headline: Contrast, name: str, who: str, design: Design, exact: bool
 ) -> Spread | None:
     "The spread that stored effects show, without the scatter of their answers."
-    rows = effects[
-        (effects["paradigm"] == name)
-        & (effects["measure"] == headline.measure)
-        & (effects["group"] == "all")
-        & (effects["target"] == "S")
-        & ~effects["replication"].astype(bool)
-        & (effects["n_clusters"] >= FEWEST)
-        & (effects["se"] > 0)
-        & (effects["participant"].map(is_simulated) == is_simulated(who))
-    ]
+    rows = effects.query(
+        "paradigm == @name and measure == @headline.measure and group == 'all' and target == 'S' "
+        "and replication == False and n_clusters >= @FEWEST and se > 0"
+    )
+    rows = rows[rows["participant"].map(is_simulated) == is_simulated(who)]
     if rows.empty or design.unit != headline.unit or isinstance(design, Questions):
         return None
-    variance = (rows["se"].astype(float) ** 2 * rows["n_clusters"].astype(float)).to_numpy()
+    variance = rows["se"].astype(float) ** 2 * rows["n_clusters"]
     if not exact:
-        answers = (rows["n_valid"] / rows["n_items"]).to_numpy(float)
-        variance = np.maximum(0.0, variance - design.variance_of_answers(1) / answers)
-    sd, mine = np.sqrt(variance), (rows["participant"] == who).to_numpy()
+        variance -= design.variance_of_answers(1) / (rows["n_valid"] / rows["n_items"])
+    sd, mine = np.sqrt(variance.clip(lower=0.0)), rows["participant"] == who
     if mine.any():
-        clusters = int(rows["n_clusters"][mine].iloc[0])
-        return Spread(float(sd[mine][0]), f"stored: its own {clusters} clusters")
-    return Spread(float(np.median(sd)), f"stored: median of {len(sd)} others here")
+        clusters = rows.loc[mine, "n_clusters"].iloc[0]
+        return Spread(float(sd[mine].iloc[0]), f"stored: its own {clusters} clusters")
+    return Spread(float(sd.median()), f"stored: median of {len(sd)} others here")
 
 # %% ../../nbs/planning/02_power.ipynb #7e6e76dd
 class Rule(NamedTuple):
@@ -565,11 +559,6 @@ def exclusion_note(
     )
 
 
-def _shown(found: Power) -> dict[str, Any]:
-    "The numbers of a row."
-    return {name: each for name, each in found._asdict().items() if name != "why_none"}
-
-
 class Powers:
     "What the cells of a study can be expected to show, one by one."
 
@@ -588,18 +577,18 @@ class Powers:
         name, who, headline = cell.paradigm, cell.who.name, paradigm(cell.paradigm).headline
         row = {"participant": who, "paradigm": name, "measure": headline.measure}
         answers = answers_per_prompt(cell, self.study)
-        if lacking := _lacking(cell, headline, answers):
-            none = {"unit": headline.unit, "smallest": nan, "spread": nan, "told": ""}
-            return row | _shown(Power(0)) | none | {"note": lacking}
-        if name not in self.designs:
-            self.designs[name] = design_of(cell.items, headline)
-        design, stored = self.designs[name], None
-        if self.effects is not None:
-            asked = headline, name, who, design, not isfinite(answers)
-            stored = _stored_spread(self.effects, *asked)
-        spread = stored or assumed_spread(design)
-        rule = rule_of(name, headline, design, self.analysis, self.headlines)
-        found = power_of(design, rule, answers, spread.sd, self.study.seed)
-        told = {"unit": design.unit, "smallest": rule.smallest}
-        told |= {"spread": spread.sd, "told": spread.told}
-        return row | _shown(found) | told | {"note": exclusion_note(found, rule, design.unit)}
+        unit, rule, spread, found = headline.unit, Rule(nan), Spread(nan, ""), Power(0)
+        note = _lacking(cell, headline, answers)
+        if not note:
+            if name not in self.designs:
+                self.designs[name] = design_of(cell.items, headline)
+            design, stored = self.designs[name], None
+            if self.effects is not None:
+                asked = headline, name, who, design, not isfinite(answers)
+                stored = _stored_spread(self.effects, *asked)
+            unit, spread = design.unit, stored or assumed_spread(design)
+            rule = rule_of(name, headline, design, self.analysis, self.headlines)
+            found = power_of(design, rule, answers, spread.sd, self.study.seed)
+            note = exclusion_note(found, rule, unit)
+        row |= found._asdict() | {"unit": unit, "smallest": rule.smallest}
+        return row | {"spread": spread.sd, "told": spread.told, "note": note}

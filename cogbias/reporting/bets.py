@@ -116,24 +116,22 @@ class Bets:
         keys = ["participant", "paradigm", "measure", "group"]
         mine = effects[effects["paradigm"].str.startswith(SUITE)].drop_duplicates(keys)
         self.rows = {tuple(row[key] for key in keys): row for row in mine.to_dict("records")}
-        order = [VALUE, *(f"{SUITE}{name}" for name in BETS)]
-        self.paradigms = sorted(
-            mine["paradigm"].unique(),
-            key=lambda name: (order.index(name) if name in order else len(order), name),
-        )
+        there = {*mine["paradigm"]}
+        first = [VALUE, *(f"{SUITE}{name}" for name in BETS)]
+        self.paradigms = [name for name in first if name in there] + sorted(there - {*first})
         self.kinds = [name for name in self.paradigms if name != VALUE]
         self.people = people
-        how: dict[str, dict[str, None]] = {}  # several instruments of one participant are joined
-        for who, name, method in asked:
-            if name.startswith(SUITE):
-                how.setdefault(who, {})[INSTRUMENTS[method]] = None
+        # several instruments of one participant are joined
+        how = {(who, INSTRUMENTS[method]) for who, name, method in asked if name.startswith(SUITE)}
         found = []
         for who in mine["participant"].unique():
             simulated = bool(people.get(who, {}).get("simulated"))
-            said = RULE if simulated else "; ".join(how.get(who, ["not recorded"]))
-            told = {"participant": shown_name(who, simulated, self.mark(who)), "how asked": said}
-            found.append((simulated, said, who, told))
-        self.who = {who: told for _, _, who, told in sorted(found, key=lambda each: each[:3])}
+            ways = sorted(way for name, way in how if name == who) or ["not recorded"]
+            found.append((simulated, RULE if simulated else "; ".join(ways), who))
+        self.who = {
+            who: {"participant": shown_name(who, simulated, self.mark(who)), "how asked": said}
+            for simulated, said, who in sorted(found)
+        }
         self.untrained = [who for who in self.who if not trained_on(who)[0]]  # they see a list
 
     def mark(self, who: str) -> str:

@@ -6,9 +6,9 @@
 __all__ = ['AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'interval', 'intervals', 'shown_name', 'html_table', 'shown', 'prose',
            'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials',
            'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'choice_points', 'of_every_kind',
-           'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers',
-           'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label', 'score_label',
-           'human_rows', 'human_table', 'comparison_note']
+           'first_pair', 'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings',
+           'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label',
+           'score_label', 'human_rows', 'human_table', 'comparison_note']
 
 # %% ../../nbs/reporting/02_cell.ipynb #188de06c
 import html
@@ -52,9 +52,9 @@ def interval(
     return f"{number} [{limits}]" if limits and number != "–" else number
 
 
-def intervals(table: pd.DataFrame, digits: int = 3, sign: bool = True) -> list[str]:
+def intervals(table: pd.DataFrame, digits: int = 3) -> list[str]:
     "The estimates of a table with their intervals."
-    return [interval(row, digits, sign) for row in table.to_dict("records")]
+    return [interval(row, digits) for row in table.to_dict("records")]
 
 # %% ../../nbs/reporting/02_cell.ipynb #25d652d5
 def shown_name(
@@ -358,6 +358,14 @@ def of_every_kind(
     return alike.drop_duplicates(kind).to_dict("records")
 
 
+def first_pair(
+    rows: pd.DataFrame,  # of an items table
+) -> pd.DataFrame:  # one row per condition
+    "The first pair of prompts that has all conditions."
+    both = rows.groupby("pair_id")["condition"].nunique()
+    return rows[rows["pair_id"] == both.idxmax()].drop_duplicates("condition")
+
+
 def example_pair(
     items: pd.DataFrame,  # an items table
     contrast: Contrast,  # whose conditions
@@ -366,8 +374,7 @@ def example_pair(
     rows = selected(items, contrast)
     if contrast.outcome == "right":
         return of_every_kind(rows)
-    both = rows.groupby("pair_id")["condition"].nunique()
-    pair = rows[rows["pair_id"] == both.idxmax()].drop_duplicates("condition")
+    pair = first_pair(rows)
     treated = pair["condition"] == contrast.treatment
     return pd.concat([pair[~treated], pair[treated]]).to_dict("records")
 
@@ -522,15 +529,13 @@ def number_answers(
 # %% ../../nbs/reporting/02_cell.ipynb #03f349f4
 def unreadable_answers(
     trials: pd.DataFrame,  # trials of one participant
-    count: int = 5,  # examples at the most
-    width: int = 160,  # characters shown of a response
 ) -> pd.DataFrame:
-    "The commonest kinds of unreadable answers, each with an example."
+    "The five commonest kinds of unreadable answers, each with an example."
     columns = ["status", "detail", "response"]
     bad = trials.loc[trials["status"] != "ok", columns].astype(object).fillna("")
-    found = bad.value_counts().head(count).reset_index(name="answers")
+    found = bad.value_counts().head(5).reset_index(name="answers")
     texts = found["response"].astype(str)
-    shown = texts.where(texts.str.len() <= width, texts.str[:width] + " …")
+    shown = texts.where(texts.str.len() <= 160, texts.str[:160] + " …")
     return found.assign(response=shown)[["answers", *columns]]
 
 # %% ../../nbs/reporting/02_cell.ipynb #1c6d51cb

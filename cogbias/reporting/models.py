@@ -110,10 +110,9 @@ FACTS_ASKED = {
 
 def known_models(
     base: pd.DataFrame,  # common effects of one variant
-    facts: pd.DataFrame | None = None,  # from model_facts; None: those that ship
 ) -> pd.DataFrame:  # model, beyond, paradigms, family, developer and a column per fact
     "What each model shows beyond noise, and the facts about it; over paradigms that all answered."
-    facts = (model_facts() if facts is None else facts).rename(columns={"model": "known"})
+    facts = model_facts().rename(columns={"model": "known"})
     table = over_models(base)
     table = table.assign(known=documented_name(table["model"])).merge(facts, on="known")
     wide = table.pivot(index="model", columns="paradigm", values="se").dropna(axis="columns")

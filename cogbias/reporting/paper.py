@@ -13,11 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from .claims import explained
+from .claims import as_shown, explained
+from .showing import save_forest
 from ..effects import headlines
-from ..figures.cell import choose_backend, set_theme
-from ..figures.study import effect_forest
-from ..participants import is_simulated
 from ..stats.estimates import p_words
 from ..tables import CogbiasError, nearest
 from ..words import is_bias, signed, verdict_shown
@@ -31,11 +29,6 @@ def _one_of(what: str, word: str, known: tuple[str, ...]) -> None:
     "Refuse a word that is not known."
     if word not in known:
         raise CogbiasError(f"table: {what} {word!r} is not known; {nearest(word, known)}")
-
-
-def _marked(who: str) -> str:
-    "The name of a participant; one that is simulated says so."
-    return f"{who} (simulated)" if is_simulated(who) else who
 
 
 def _number(value: float, unit: str, style: str) -> str:
@@ -67,7 +60,7 @@ def paper_table(
     rows = [
         {
             "Bias": row["paradigm"],
-            "Participant": _marked(row["participant"]),
+            "Participant": row["participant"],
             "Unit": row["unit"],
             "Clusters": row["n_clusters"],
             "Unread": f"{1 - row['n_valid'] / row['n_trials']:.0%}" if row["n_trials"] else "",
@@ -79,7 +72,7 @@ def paper_table(
             "On these prompts": verdict_shown(row["verdict_these_prompts"]),
             "Prompts like these": verdict_shown(row["verdict"]),
         }
-        for row in headlines(effects).to_dict("records")
+        for row in headlines(as_shown(effects)).to_dict("records")
     ]
     if not rows:
         raise CogbiasError("table: the effects table has no headline; nothing can be tabulated")
@@ -187,19 +180,10 @@ def write_figures(
     kind: str = "pdf",  # pdf or svg
 ) -> list[Path]:  # one file per unit
     "Draw the headlines with their intervals, one figure per unit, as vector graphics."
-    import matplotlib.pyplot as plt
-
     _one_of("figures", kind, ("pdf", "svg"))
-    choose_backend()
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    heads = headlines(effects)
-    heads = heads.assign(participant=heads["participant"].map(_marked))
-    for unit, rows in heads.groupby("unit", sort=False):
-        with plt.rc_context():  # the theme is ours, the caller's stays
-            set_theme()
-            figure = effect_forest(rows, group="paradigm", label=unit).get_figure(root=True)
-            written.append(folder / f"effects_{unit.replace(' ', '_')}.{kind}")
-            figure.savefig(written[-1], bbox_inches="tight")
-            plt.close(figure)
+    for unit, rows in headlines(as_shown(effects)).groupby("unit", sort=False):
+        written.append(folder / f"effects_{unit.replace(' ', '_')}.{kind}")
+        save_forest(rows, unit, written[-1], bbox_inches="tight")
     return written

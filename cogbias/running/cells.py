@@ -11,7 +11,7 @@ __all__ = ['EFFECTS_FILE', 'EFFECTS_CSV', 'PACKAGES', 'suite_among', 'effects_st
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -235,31 +235,12 @@ class Cell(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _current_effects(files: tuple[tuple[str, int, int], ...]) -> pd.DataFrame | None:
-    "The effects of a folder, whose files are as they are; None where they are not current."
-    with Folder(Path(files[0][0]).parent) as folder:
-        stamp = effects_stamp(folder, requests(folder))
-        if state_of(folder, EFFECTS_FILE, stamp) != "current":
-            return None
-        return load_table(folder.place(EFFECTS_FILE), EFFECTS)
+def _effects_of_files(files: tuple[tuple[str, int, int], ...]) -> pd.DataFrame:
+    "The effects of a folder, whose files are as they are."
+    return effects_of(Path(files[0][0]).parent, save=False)
 
 
-def _effects_of_cell(
-    folder: Folder, asked: StoredRequest, analysis: Mapping[str, Any]
-) -> pd.DataFrame:
-    "What one cell shows, within its family where that is known."
-    places = [folder.database, Path(f"{folder.database}-wal"), folder.place(EFFECTS_FILE)]
-    states = [(str(each), each.stat()) for each in places if each.exists()]
-    files = tuple((name, state.st_size, state.st_mtime_ns) for name, state in states)
-    known = _current_effects(files) if analysis == stored_analysis(folder) else None
-    if known is not None:
-        mine = (known["participant"] == asked.participant) & (known["paradigm"] == asked.paradigm)
-        return known[mine].reset_index(drop=True)
-    rows = _rows_of_request(folder, asked, requests(folder))
-    return decide(effects_table(rows), make_analysis("study", analysis))
-
-
-def _cell(folder: Folder, asked: StoredRequest, analysis: Mapping[str, Any]) -> Cell:
+def _cell(folder: Folder, asked: StoredRequest) -> Cell:
     "Everything about one request."
     table = trials(folder, [asked])
     if table.empty:
@@ -267,14 +248,21 @@ def _cell(folder: Folder, asked: StoredRequest, analysis: Mapping[str, Any]) -> 
             f"{folder.path}: holds no answer of {asked.participant} in {asked.paradigm}; run the "
             "study again in this folder"
         )
+    places = [folder.database, Path(f"{folder.database}-wal"), folder.place(EFFECTS_FILE)]
+    states = [(str(each), each.stat()) for each in places if each.exists()]
+    effects = _effects_of_files(
+        tuple((name, state.st_size, state.st_mtime_ns) for name, state in states)
+    )
+    mine = effects["participant"] == asked.participant
+    mine &= effects["paradigm"] == asked.paradigm
     return Cell(
         paradigm_of(folder, asked),
         recorded_participant(folder, asked.participant_id),
         items(folder, asked, shared=True),
         table,
-        _effects_of_cell(folder, asked, analysis),
+        effects[mine].reset_index(drop=True),
         asked,
-        make_analysis("study", analysis),
+        make_analysis("study", stored_analysis(folder)),
         len(missing(folder, asked)),
     )
 
@@ -287,7 +275,7 @@ def stored_cell(
     "A cell as its folder holds it: nobody is contacted, and no model is built."
     with Folder(outputs) as folder:
         know(folder)
-        return _cell(folder, request_of(folder, participant, name), stored_analysis(folder))
+        return _cell(folder, request_of(folder, participant, name))
 
 # %% ../../nbs/running/02_cells.ipynb #cac3a92e
 PACKAGES = (
@@ -320,7 +308,7 @@ def open_cell(
         end_run(folder, run, failed)
         if limit or failed:
             raise CogbiasError(limit or failed[0])
-        return _cell(folder, cells[0].asked, dict(study.analysis))
+        return _cell(folder, cells[0].asked)
 
 # %% ../../nbs/running/02_cells.ipynb #8b3c5d9c
 def report_facts(

@@ -44,6 +44,7 @@ from cogbias.study import (
     study_paradigms,
 )
 from ..tables import CogbiasError
+from ..words import counted
 from ..participants.trials import EXTRACTED_BY, NOT_EXTRACTED, fingerprint
 
 # %% ../../nbs/running/01_collecting.ipynb #57ad3788
@@ -58,6 +59,9 @@ class CellAsked:
     note: str  # what is left out, and why
     statuses: Counter[str] = field(default_factory=Counter)  # of the answers that came now
     failed: str = ""  # why it ended early
+    step: str | None = None  # reasoning, while the first of two steps is asked
+    left: list[Missing] = field(default_factory=list)  # what is asked now
+    tried: set[str] = field(default_factory=set)  # ids of what was asked already
 
     @property
     def told(self) -> dict[str, Any]:
@@ -138,10 +142,10 @@ class _Reading:
         self.is_readable = self.is_readable or answer.status in ("ok", "error")
         self.count += 1
         if self.count == FIRST and not self.is_readable:
-            said = f"{answer.response!r:.200}" if answer.response else answer.status
+            said = f"{answer.response!r:.200}" if answer.response else "an empty one"
             raise CogbiasError(
-                f"none of its first {FIRST} answers can be read, such as {said}; see how it is "
-                "set up, or go on with --keep-asking"
+                f"none of its first {FIRST} answers can be read, such as {said}; check its "
+                "settings, or continue with --keep-asking"
             )
 
 
@@ -261,34 +265,29 @@ class _Collection:
     "The cells of a study while they are asked, and the process that writes their answers."
 
     def __init__(self, study: Study, folder: Folder, cells: Sequence[CellAsked]) -> None:
-        self.study, self.folder, self.cells = study, folder, cells
-        self.left: dict[int, list[Missing]] = {}  # number of a cell -> what it is asked now
-        self.step: dict[int, str | None] = {}
-        self.tried: dict[int, set[str]] = {number: set() for number in range(len(cells))}
-        self.limit = ""
+        self.study, self.folder, self.cells, self.limit = study, folder, cells, ""
+        for cell in cells:
+            cell.tried.clear()
+
+    def untried(self, cell: CellAsked, step: str | None = None) -> list[Missing]:
+        "What of a step is missing, and was not asked already."
+        found = missing(self.folder, cell.asked, step)
+        return [each for each in found if each.trial_id not in cell.tried]
 
     def part_of(self, number: int) -> Part | None:  # None: nothing is left to ask
         "What one cell is asked in this round."
-        asked, tried = self.cells[number].asked, self.tried[number]
-
-        def untried(step: str | None = None) -> list[Missing]:
-            found = missing(self.folder, asked, step)
-            return [each for each in found if each.trial_id not in tried]
-
-        step, method = None, asked.method
-        left = untried()
-        requests = [each.request for each in left]
-        if left and method == "two_step":
-            method = "text"
-            if thoughts := untried("reasoning"):
-                step, left = "reasoning", thoughts
-                requests = [each.request for each in left]
+        cell, requests = self.cells[number], None
+        cell.step, cell.left = None, self.untried(cell)
+        two = cell.asked.method == "two_step"
+        if cell.left and two:
+            if thoughts := self.untried(cell, "reasoning"):
+                cell.step, cell.left = "reasoning", thoughts
             else:
-                left, requests = _second_step(self.folder, asked, left)
-        self.left[number], self.step[number] = left, step
-        tried.update(each.trial_id for each in left)
-        is_second = asked.method == "two_step" and step is None
-        return Part(number, is_second, method, requests) if left else None
+                cell.left, requests = _second_step(self.folder, cell.asked, cell.left)
+        cell.tried.update(each.trial_id for each in cell.left)
+        requests = requests or [each.request for each in cell.left]
+        method = "text" if two else cell.asked.method
+        return Part(number, two and not cell.step, method, requests) if cell.left else None
 
     def tasks(self, numbers: Sequence[int], apart: bool, keep_asking: bool) -> Iterator[tuple]:
         "What can be asked at the same time: participants, or each cell of them."
@@ -302,10 +301,12 @@ class _Collection:
 
     def take(self, number: int, came: Sequence[tuple[int, Answer]]) -> int:  # how many are new
         "Store answers of a cell."
-        cell, left, step = self.cells[number], self.left[number], self.step[number]
-        pairs = [(left[at], Answer(*answer)) for at, answer in came]  # a queue keeps plain tuples
-        if step:
-            keep_answers(self.folder, cell.asked, [(a, _as_reasoning(b)) for a, b in pairs], step)
+        cell = self.cells[number]
+        # a queue keeps plain tuples
+        pairs = [(cell.left[at], Answer(*answer)) for at, answer in came]
+        if cell.step:
+            thoughts = [(each, _as_reasoning(answer)) for each, answer in pairs]
+            keep_answers(self.folder, cell.asked, thoughts, cell.step)
             return 0
         if cell.asked.method == "two_step":
             by = json.loads(cell.asked.settings)["extractor"] or cell.asked.participant
@@ -355,7 +356,7 @@ def collect(
             for came in spread(put_parts, tasks, jobs, cluster, lost, take=take):
                 held.note(came)
             numbers = [number for number in numbers if _goes_on(cells[number])]
-            if not any(held.left.get(number) for number in numbers):
+            if not any(cells[number].left for number in numbers):
                 break
     for cell in cells:
         _look_back(folder, cell, bool(held.limit))
@@ -376,6 +377,6 @@ def _look_back(folder: Folder, cell: CellAsked, is_stopped: bool) -> None:
     cell.note = "; ".join(filter(None, [cell.note, *short_groups(folder, cell.asked)]))
     lacking = len(missing(folder, cell.asked))
     if lacking and not cell.failed and not is_stopped:
-        said = "1 answer is" if lacking == 1 else f"{lacking} answers are"
         why = status(folder, [cell.asked])["reason"].iat[0]
-        cell.failed = f"{said} missing{f' ({why})' if why else ''}; run again"
+        said = f"{counted(lacking, 'answer')} missing" + (f" ({why})" if why else "")
+        cell.failed = f"{said}; run again"

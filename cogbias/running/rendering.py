@@ -4,13 +4,12 @@
 
 # %% auto #0
 __all__ = ['IMPORTED', 'set_up_figures', 'report_on_cell', 'StudyReport', 'asked_apart', 'report_on_study', 'write_report',
-           'render_reports']
+           'make_report', 'render_reports']
 
 # %% ../../nbs/running/03_rendering.ipynb #2ecd83d1
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
-from math import ceil
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +22,8 @@ from cogbias.running.cells import (
     stored_cell,
     trivial_responders,
 )
-from .engine import NoResult, can_copy, execute_notebook, in_copies
-from ..executors import bar
+from .engine import execute_notebook
+from ..executors import bar, lost_words, spread
 from ..figures import set_theme
 from cogbias.folder import (
     STUDY_REPORT,
@@ -42,7 +41,7 @@ from cogbias.folder import (
     state_of,
 )
 from ..study.own_paradigms import know
-from ..participants import asked_how, mark_of, self_made
+from ..participants import asked_how
 from ..reporting.cell import shown_name
 from ..reporting.chapters import CellReport, Training
 from ..settings import REPORT_PARAMETERS
@@ -147,14 +146,10 @@ class StudyReport(NamedTuple):
 def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
     "The model behind a participant, and what should be known about it."
     who = recorded_participant(folder, asked.participant_id)
-    facts = who.facts()
     return {
         "model": who.model,
         "temperature": who.temperature,
         "simulated": who.simulated,
-        "self_made": self_made(facts),
-        "own_start": facts.get("own_start"),
-        "scenes": mark_of({"own_scenes": facts.get("own_scenes")}),
         "mark": mark_of_participant(who),
         "asked": asked_how(who.name),
     }
@@ -203,10 +198,12 @@ class _Asked(NamedTuple):
     made_from: str  # hash
 
 
-@cache
-def _template_hash(name: str) -> str | None:
-    "Hash of a template."
-    return file_hash(shipped("reports", name))
+def _asked(
+    template: str, about: str, file: str, parameters: Mapping[str, str], content: Any
+) -> _Asked:
+    "A report as it would be made now."
+    made_from = [file_hash(shipped("reports", template)), code_hash(), content]
+    return _Asked(about, file, template, {**parameters}, content_hash(made_from, 32))
 
 
 def _reports_of(
@@ -216,32 +213,16 @@ def _reports_of(
     "Every report of a folder, as it would be made now."
     place = {"outputs": str(folder.path.absolute())}
     rows = dict(iter(effects.groupby(["paradigm", "participant"], sort=False)))
-    asked, found, all_content = requests(folder), [], []
-    for each in asked:
-        shown = rows.get((each.paradigm, each.participant), effects.head(0))
-        content = [content_of(folder, [each]), shown.to_json(double_precision=15)]
-        all_content.append([each.request_id, *content])
-        found.append(_report(folder, "bias.ipynb", place, each, content))
-    last = runs(folder)[-1:]
-    content = [all_content, [run.failed for run in last]]
-    return [_report(folder, "study.ipynb", place, None, content), *found]
-
-
-def _report(
-    folder: Folder,
-    template: str,
-    place: Mapping[str, str],
-    asked: StoredRequest | None,  # None: the whole study
-    content: Any,
-) -> _Asked:
-    "A report as it would be made."
-    key = asked.request_id if asked else ""
-    made_from = content_hash([_template_hash(template), code_hash(), key, content], 32)
-    if asked is None:
-        return _Asked("the study", STUDY_REPORT, template, {**place}, made_from)
-    who, name = asked.participant, asked.paradigm
-    parameters = {**place, "participant": who, "paradigm": name}
-    return _Asked(f"{who} in {name}", report_file(who, name), template, parameters, made_from)
+    found, all_content = [], []
+    for each in requests(folder):
+        who, name = each.participant, each.paradigm
+        shown = rows.get((name, who), effects.head(0)).to_json(double_precision=15)
+        all_content.append([each.request_id, content_of(folder, [each]), shown])
+        parameters = {**place, "participant": who, "paradigm": name}
+        about = f"{who} in {name}", report_file(who, name), parameters
+        found.append(_asked("bias.ipynb", *about, all_content[-1]))
+    all_content.append([run.failed for run in runs(folder)[-1:]])
+    return [_asked("study.ipynb", "the study", STUDY_REPORT, place, all_content), *found]
 
 # %% ../../nbs/running/03_rendering.ipynb #c815563f
 IMPORTED = (  # by the two templates, at once or later
@@ -290,23 +271,18 @@ def write_report(
     return ""
 
 
-def _written(
-    folder: Folder, asked: Sequence[_Asked], jobs: int
-) -> Iterator[tuple[_Asked, str]]:  # a report, and why it was not made
-    "Write reports, in copies of a process where that is possible."
-    from cogbias.running.rendering import write_report  # where a copy finds it, of a notebook too
-
-    tasks = [(each.template, folder.place(each.file), each.parameters) for each in asked]
-    of = {place: each for (_, place, _), each in zip(tasks, asked)}
-    if not can_copy():
-        for task in tasks:
-            yield of[task[1]], write_report(*task)
-        return
-    size = max(1, ceil(len(tasks) / (2 * jobs)))  # two lists per job, so that all end together
-    lists = [tasks[at : at + size] for at in range(0, len(tasks), size)]
-    for task, line in in_copies(write_report, lists, jobs, IMPORTED):
-        lost = isinstance(line, NoResult)
-        yield of[task[1]], f"it was not made ({line})" if lost else line
+def make_report(
+    outputs: Path,  # an outputs folder
+    asked: tuple,  # a report to be made
+) -> str:  # empty: it was made; else why not
+    "Make one report; any process can do that."
+    each = _Asked(*asked)
+    with Folder(outputs, writes=True) as folder:
+        place = folder.place(each.file)
+        line = write_report(each.template, place, each.parameters)
+        if not line:
+            make(folder, each.file, each.made_from, _unfinished(place).replace, keep=True)
+    return line
 
 
 def render_reports(
@@ -315,21 +291,23 @@ def render_reports(
     progress: bool = False,  # a bar on a terminal
 ) -> tuple[list[str], list[Path]]:  # a line per failure; the reports that were written
     "Make the reports that are missing or out of date."
-    effects, failed, written = effects_of(outputs), [], []
-    with Folder(outputs, writes=True) as folder:
+    from cogbias.running.rendering import make_report  # where a copy finds it, of a notebook too
+
+    effects = effects_of(outputs)
+    with Folder(outputs) as folder:
         know(folder)
         asked = [
             each
             for each in _reports_of(folder, effects)
             if state_of(folder, each.file, each.made_from) != "current"
         ]
-        with bar(progress, len(asked), "reports", "report") as done:
-            for each, line in _written(folder, asked, jobs):
-                done.update()
-                if line:
-                    failed.append(f"report of {each.about}: {line}")
-                    continue
-                place = folder.place(each.file)
-                make(folder, each.file, each.made_from, _unfinished(place).replace, keep=True)
-                written.append(place)
-    return failed, written
+    tasks = [(folder.path.absolute(), tuple(each)) for each in asked]
+    with bar(progress, len(asked), "reports", "report") as shown:
+        lines = spread(
+            *(make_report, tasks, jobs),
+            lost=lambda *_: lost_words(),
+            done=lambda _: shown.update(),
+            imported=IMPORTED,
+        )
+    failed = [f"report of {each.about}: {line}" for each, line in zip(asked, lines) if line]
+    return failed, [folder.path / each.file for each, line in zip(asked, lines) if not line]

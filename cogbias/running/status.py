@@ -32,6 +32,7 @@ from cogbias.folder import (
 from ..participants import SELF_MADE
 from ..planning.spending import spent_line
 from ..participants.trials import not_asked_lines
+from ..words import counted
 
 # %% ../../nbs/running/06_status.ipynb #a49df2af
 STATES = ("done", "incomplete", "failed", "missing")
@@ -41,12 +42,12 @@ GIVEN = ("published", "people")  # backends whose answers were given before, els
 
 def _state_of_cell(row: Mapping[str, Any], reason: str, backend: str) -> str:
     "The word for how far a cell is; of answers that were given elsewhere, errors are final."
-    answers = row["answers"] + (row["errors"] if backend in GIVEN else 0)
-    if answers >= row["asked"]:
+    came = row["answers"] + row["errors"]
+    if (came if backend in GIVEN else row["answers"]) >= row["asked"]:
         return "done"
-    if reason:
-        return "failed"
-    return "incomplete" if answers else "missing"
+    if not came:
+        return "missing"
+    return "failed" if reason else "incomplete"
 
 
 def _state_of_report(folder: Folder, file: str) -> str:
@@ -119,12 +120,10 @@ class Status(NamedTuple):
         "What to say of a folder, beside the table of its cells."
         totals, last = self.totals, self.runs[-1]
         states = ", ".join(f"{totals[state]} {state}" for state in STATES if totals[state])
-        name = f"study {self.study!r}: " if self.study else ""
-        shown = "" if totals["readable"] is None else f", {totals['readable']:.1%} of them readable"
-        lines = [
-            f"{name}{totals['cells']} cells, {states}",
-            f"{totals['answers']:,} answers{shown}",
-        ]
+        name = f"{self.study}: " if self.study else ""
+        lines = [f"{name}{counted(totals['cells'], 'cell')}, {states}"]
+        read = "" if totals["readable"] is None else f", {totals['readable']:.1%} of them readable"
+        lines.append(f"{counted(totals['answers'], 'answer')}{read}")
         if totals["errors"]:
             lines.append(f"{totals['errors']:,} answers never came; a run asks again where it can")
         lines += self.not_asked
@@ -133,8 +132,8 @@ class Status(NamedTuple):
         if totals["tokens_in"] or totals["tokens_out"]:
             lines.append(f"tokens: {totals['tokens_in']:,} in, {totals['tokens_out']:,} out")
         lines += [self.spent] if self.spent else []
-        ended = last.ended_at or "not ended: it goes on, or was stopped; run again to go on"
-        lines.append(f"last run: began {last.started_at}, ended {ended}")
+        ended = f"ended {last.ended_at}" if last.ended_at else "still running, or interrupted"
+        lines.append(f"last run: began {last.started_at}, {ended}")
         lines += [*self.failed, *self.notes]
         return lines + mark_lines(self.marks)
 
@@ -155,7 +154,7 @@ def mark_lines(
     "A line for each kind of encoder that bears a published name and need not be that model."
     kinds = Counter(marks[name] for name in sorted(marks))
     return [
-        f"{mark}: {count} participant{'s' * (count > 1)}, none of them "
+        f"{mark}: {counted(count, 'participant')}, none of them "
         f"{'a published model' if mark.startswith(SELF_MADE) else 'known to be a published model'}"
         for mark, count in kinds.items()
         if mark != SIMULATED

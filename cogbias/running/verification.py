@@ -62,19 +62,17 @@ def table_differences(
     "Where two tables of effects differ."
     first, second = _by_key(stored), _by_key(computed)
     found = []
-    for key in dict.fromkeys([*first, *second]):
-        here, there = first.get(key), second.get(key)
-        if here is None or there is None:
-            said = (here or there)["estimate"]
-            sides = (said, None) if there is None else (None, said)
-            found.append(Difference(*key[:4], "", *sides))
+    for key, row in first.items():
+        there = second.pop(key, None)
+        if there is None:
+            found.append(Difference(*key[:4], "", row["estimate"], None))
             continue
         found += [
             Difference(*key[:4], name, value, there.get(name))
-            for name, value in here.items()
+            for name, value in row.items()
             if not _agree(value, there.get(name))
         ]
-    return found
+    return found + [Difference(*key[:4], "", None, row["estimate"]) for key, row in second.items()]
 
 # %% ../../nbs/running/07_verification.ipynb #a795fbab
 class Verified(NamedTuple):
@@ -93,19 +91,18 @@ class Verified(NamedTuple):
     def __repr__(self) -> str:
         rows, refused = self.kept["rows"].sum(), self.kept["refused"]
         odd = ", ".join(f"{count:,} of {name}" for name, count in refused.items() if count)
-        stored = f"{rows:,} rows ({self.kept.loc['answers', 'rows']:,} answers)"
-        effects, count = f"{self.rows:,} rows of effects computed again", len(self.differences)
-        told = f"{count:,} values differ, such as {self.differences[0]}" if count else "all follow"
-        files = f"edited since they were made: {', '.join(self.edited)}" if self.edited else ""
-        return "\n".join(
-            [
-                f"stored   {stored}: {f'not as they were stored: {odd}' if odd else 'as stored'}",
-                f"effects  {effects}: {told}"
-                if self.rows
-                else "effects  there is no table of them",
-                f"files    {files or 'as they were made'}",
-            ]
-        )
+        answers, count = self.kept.loc["answers", "rows"], len(self.differences)
+        stored = f"not as they were stored: {odd}" if odd else "as they were stored"
+        effects = f"{count:,} values differ, such as {self.differences[0]}" if count else "the same"
+        if not self.rows:
+            effects = "there is no table of them"
+        files = f"edited since they were made: {', '.join(self.edited)}"
+        lines = {
+            "files": files if self.edited else "as they were made",
+            "stored": f"{rows:,} rows ({answers:,} answers): {stored}",
+            "effects": f"{self.rows:,} rows of {EFFECTS_FILE} computed again: {effects}",
+        }
+        return "\n".join(f"{what:<9}{said}" for what, said in lines.items())
 
     def as_json(self) -> dict[str, Any]:
         "All of it as plain data."

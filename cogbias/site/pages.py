@@ -15,7 +15,7 @@ from typing import Any
 
 from ..design import ALTERED
 from ..executors import bar
-from ..folder import Folder, SIMULATED
+from ..folder import Folder
 from ..study.own_paradigms import know
 from .answers import write_answers
 from .inert import plain, report_html
@@ -87,25 +87,13 @@ class Site:
 # %% ../../nbs/site/02_pages.ipynb #887f273f
 def _overview_pages(site: Site, results: Results) -> None:
     "The pages that the navigation leads to."
-    said = legend(results)
+    said = {"legend": legend(results)}
     lead = "Cognitive biases in language models, measured the way psychologists measure them."
-    counts, study = counts_in_words(results), results.study is not None
-    tables = glance(results)
-    site.page(
-        "index.html",
-        "index.html",
-        "Results",
-        lead,
-        counts=counts,
-        tables=tables,
-        study=study,
-        legend=said,
-    )
-    groups = groups_of_paradigm(results)
+    found = {"counts": counts_in_words(results), "tables": glance(results), "study": results.study}
+    site.page("index.html", "index.html", "Results", lead, **found, **said)
+    groups = {"groups": groups_of_paradigm(results)}
     lead = "The headline of every paradigm: one row per participant, with interval and verdict."
-    site.page(
-        "results/index.html", "effects.html", "Headline effects", lead, groups=groups, legend=said
-    )
+    site.page("results/index.html", "effects.html", "Headline effects", lead, **groups, **said)
     parts: dict[str, list[dict[str, Any]]] = {}
     for name in results.paradigms:
         row = {"label": paradigm_title(name), "href": results.address(name), "tags": [name]}
@@ -116,34 +104,16 @@ def _overview_pages(site: Site, results: Results) -> None:
         for who in results.people
     ]
     site.page("participants.html", "list.html", "Participants", parts={"All": people})
-    rows = [
-        {
-            "participant": row["participant"],
-            "title": paradigm_title(row["paradigm"]),
-            "href": results.address(row["paradigm"], row["participant"]),
-            "answers_href": results.answers(row["paradigm"], row["participant"]),
-            "answers": f"{row['n_trials']:,}",
-            "readable": f"{row['n_valid'] / row['n_trials']:.0%}" if row["n_trials"] else "–",
-        }
-        for row in results.headlines
-    ]
     lead = "Every prompt, what was answered to it, and how the answer was read."
-    site.page("answers.html", "answers.html", "Answers", lead, rows=rows)
-    site.page("methods.html", "methods.html", "Methods", legend=said)
+    known = {"results": results, "title_of": paradigm_title}
+    site.page("answers.html", "answers.html", "Answers", lead, **known)
+    site.page("methods.html", "methods.html", "Methods", **said)
     site.page("search.html", "search.html", "Search")
 
 
 def _paradigm_page(site: Site, results: Results, name: str) -> None:
     "What all participants did in one paradigm."
-    known, facts = known_paradigm(name), {}
-    if known:
-        right = known.headline.sense == "accuracy"
-        facts = {
-            "What is right" if right else "Without the bias": [known.norm],
-            "A positive number" if right else "A positive effect": [known.positive],
-            "Source": [known.source],
-            "Caveats": known.caveats,
-        }
+    known = known_paradigm(name)
     reports = [
         {"label": who, "href": results.address(name, who), "tags": tags_of(results, who)}
         for paradigm, who in results.reports
@@ -154,11 +124,7 @@ def _paradigm_page(site: Site, results: Results, name: str) -> None:
         "paradigm.html",
         paradigm_title(name),
         known.summary if known else name,
-        facts={
-            word: [text[:1].upper() + text[1:] for text in texts]
-            for word, texts in facts.items()
-            if any(texts)
-        },
+        paradigm=known,
         groups=groups_of_paradigm(results, name),
         others=other_groups(results, name),
         legend=legend(results, name),
@@ -168,18 +134,6 @@ def _paradigm_page(site: Site, results: Results, name: str) -> None:
 
 def _participant_page(site: Site, results: Results, who: str) -> None:
     "What one participant did."
-    mark, called, read = results.marks.get(who), results.called.get(who), results.read_share(who)
-    facts = {
-        "A simulated participant: its answers follow a rule, not a model.": mark == SIMULATED,
-        f"This participant is marked {mark}: it need not be the model of any paper.": mark
-        and mark != SIMULATED,
-        "A real model, whose published answers were analyzed again; it was not asked here.": (
-            results.only_published(who)
-        ),
-        "Its prompts are not as published.": who.endswith(ALTERED),
-        f"The model that was called is {called}.": called,
-        f"Only {read:.0%} of its answers could be read; it cannot be analyzed.": read < LEAST_READ,
-    }
     reports = [
         {"label": paradigm_title(name), "href": results.address(name, who), "tags": []}
         for name, participant in results.reports
@@ -189,7 +143,12 @@ def _participant_page(site: Site, results: Results, who: str) -> None:
         results.address(None, who),
         "participant.html",
         who,
-        facts=[fact for fact, holds in facts.items() if holds],
+        mark=results.marks.get(who),
+        published=results.only_published(who),
+        altered=who.endswith(ALTERED),
+        called=results.called.get(who),
+        read=results.read_share(who),
+        least_read=LEAST_READ,
         groups=groups_of_participant(results, who),
         legend=legend(results),
         reports=reports,

@@ -22,6 +22,7 @@ from cogbias.reporting.claims import (
     DIGITS,
     claim,
     explained,
+    limits_words,
     signed,
     status_words,
     who_was_asked_other_prompts,
@@ -31,7 +32,7 @@ from ..effects import headlines
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
 from ..running.rendering import asked_apart
-from ..stats.decisions import is_bias
+from ..words import counted, is_bias
 from ..tables import CogbiasError
 
 # %% ../../nbs/site/01_results.ipynb #9d1b36e6
@@ -225,8 +226,9 @@ def _effect_row(
     tags = tags_of(results, who) if by == "participant" else []
     tags += ["other prompts"] if who in results.apart.get(name, []) else []
     bound = float(said.bound.removeprefix("±")) if said.bound and is_headline else None
-    verdict = {"side": said.look, "word": said.word, "here": said.here, "note": said.reason}
-    other = {"side": "", "word": "", "here": "", "note": status_words(row["status"])}
+    words = said.look, said.word, said.here, said.reason
+    if not is_headline:
+        words = "", "", "", status_words(row["status"])
     return {
         "label": who if by == "participant" else paradigm_title(name),
         "href": results.address(name, who),
@@ -236,25 +238,31 @@ def _effect_row(
         "interval": said.interval,
         "answers": f"{int(row['n_valid']):,} of {int(row['n_trials']):,}",
         "answers_href": results.answers(name, who),
-        **(verdict if is_headline else other),
+        **dict(zip(("side", "word", "here", "note"), words)),
         **_picture(row, limit, bound),
     }
 
 
 def _human_rows(name: str, measure: str, limit: float) -> list[dict[str, Any]]:
     "Published results of people, for one measure."
-    table, rows = human_reference(name), []
-    for row in table[table["measure"] == measure].to_dict("records"):
-        low, high = _finite(row["ci_low"]), _finite(row["ci_high"])
-        numbers = {"estimate": signed(row["estimate"], DIGITS), "interval": ""}
-        if low is not None and high is not None:
-            numbers["interval"] = f"{signed(low, DIGITS)} to {signed(high, DIGITS)}"
-        answers = f"{int(row['n']):,} people" if _finite(row["n"]) else ""
-        said = {"side": "", "word": "", "here": "", "note": row["source"], "answers": answers}
-        who = {"label": row["label"], "href": None, "tags": [], "kind": "people"}
-        who["answers_href"] = None
-        rows.append(who | said | numbers | _picture(row, limit, None))
-    return rows
+    table = human_reference(name)
+    return [
+        {
+            **{
+                "label": row["label"],
+                "href": None,
+                "answers_href": None,
+                "tags": [],
+                "kind": "people",
+            },
+            "estimate": signed(row["estimate"], DIGITS),
+            "interval": limits_words(row),
+            "answers": f"{int(row['n']):,} people" if _finite(row["n"]) else "",
+            **{"side": "", "word": "", "here": "", "note": row["source"]},
+            **_picture(row, limit, None),
+        }
+        for row in table[table["measure"] == measure].to_dict("records")
+    ]
 
 
 def _group(
@@ -423,16 +431,11 @@ def legend(
     }
 
 # %% ../../nbs/site/01_results.ipynb #c3dfe052
-def _counted(count: int, noun: str) -> str:
-    "A number of things."
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def counts_in_words(results: Results) -> str:
     "How much there is, in a sentence or two."
     people, simulated = results.people, [*filter(is_simulated, results.people)]
     counts = {"participant": people, "paradigm": results.paradigms, "report": results.reports}
-    told = "{}, {}, {}.".format(*(_counted(len(each), noun) for noun, each in counts.items()))
+    told = ", ".join(counted(len(each), noun) for noun, each in counts.items()) + "."
     if simulated:
         share = "All" if len(simulated) == len(people) else f"{len(simulated)} of the"
         told += f" {share} participants {'is' if share[0] == '1' else 'are'} simulated."

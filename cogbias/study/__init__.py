@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['temperatures', 'given_values', 'lists_of_levels', 'make_study', 'study_paradigms', 'factors_used', 'study_items',
            'models_asked', 'study_participant', 'study_participants', 'participants_by_model', 'study_extractor',
-           'check_methods', 'check_names', 'check_levels', 'read_study', 'studies', 'study_title', 'own_settings',
-           'plain_values', 'recorded_study', 'Unmet', 'recorded_as_set', 'within_reach', 'CellRequest', 'cell_request',
-           'PlannedCell', 'planned_cells']
+           'check_names', 'check_levels', 'read_study', 'studies', 'study_title', 'own_settings', 'plain_values',
+           'recorded_study', 'Unmet', 'recorded_as_set', 'within_reach', 'CellRequest', 'cell_request', 'PlannedCell',
+           'planned_cells']
 
 # %% ../../nbs/06_study.ipynb #38f2befe
 import json
@@ -62,7 +62,6 @@ from cogbias.participants import (
     calls_out,
     participant,
     check_method,
-    resolve_method,
     settings_for,
 )
 from cogbias.tables import (
@@ -71,7 +70,6 @@ from cogbias.tables import (
     content_hash,
     file_text,
     from_home,
-    is_empty,
     matching,
     nearest,
     plain_value,
@@ -83,20 +81,8 @@ from ..participants.trials import Asking, how_asked, rows_of
 # %% ../../nbs/06_study.ipynb #e917dbeb
 def temperatures(study: Study) -> tuple[float | None, ...]:
     "The temperatures at which every model is asked."
-    several = isinstance(study.temperature, (list, tuple))
-    return (
-        tuple(dict.fromkeys(study.temperature))
-        if several and study.temperature
-        else (None,)
-        if several
-        else (study.temperature,)
-    )
-
-# %% ../../nbs/06_study.ipynb #59255f79
-def _check_meaning(source: str, study: Study) -> None:
-    "Refuse what no type can tell: a method or an analysis that nobody knows."
-    check_method(study.method, source)
-    make_analysis(source, study.analysis)
+    given = study.temperature
+    return tuple(dict.fromkeys(given if isinstance(given, (list, tuple)) else [given])) or (None,)
 
 # %% ../../nbs/06_study.ipynb #4229ea1d
 def given_values(
@@ -127,7 +113,8 @@ def make_study(
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
-    _check_meaning(source, study)
+    check_method(study.method, source)
+    make_analysis(source, study.analysis)
     return study
 
 # %% ../../nbs/06_study.ipynb #2f428669
@@ -227,12 +214,12 @@ def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None
             f"its factors"
         )
     for name in _order_factors(paradigm):
-        for row, value in enumerate(items[name].tolist()):
-            if is_empty(value):
-                raise CogbiasError(
-                    f"{source}: column {name!r} is empty for item {items['item_id'].iloc[row]!r}, "
-                    f"which {paradigm.name} needs; see its factors"
-                )
+        if items[name].isna().any():
+            first = items.loc[items[name].isna(), "item_id"].iloc[0]
+            raise CogbiasError(
+                f"{source}: column {name!r} is empty for item {first!r}, which {paradigm.name} "
+                "needs; see its factors"
+            )
 
 # %% ../../nbs/06_study.ipynb #1dbf2c4a
 def _arguments_taken(name: str) -> set[str]:
@@ -248,18 +235,14 @@ def _arguments_of_items(study: Study, name: str) -> dict[str, Any]:
         if pattern == name:
             found |= values
         elif name in meant:
-            shared = set().union(*(_arguments_taken(each) for each in meant))
-            for argument in values:
-                if argument not in shared:
-                    raise CogbiasError(
-                        f"settings {pattern!r}: no paradigm takes {argument!r}; "
-                        f"{nearest(argument, shared)}"
-                    )
-            found |= {
-                argument: value
-                for argument, value in values.items()
-                if argument in _arguments_taken(name)
-            }
+            shared = set().union(*map(_arguments_taken, meant))
+            if unknown := next((each for each in values if each not in shared), ""):
+                raise CogbiasError(
+                    f"settings {pattern!r}: no paradigm takes {unknown!r}; "
+                    f"{nearest(unknown, shared)}"
+                )
+            taken = _arguments_taken(name)
+            found |= {each: value for each, value in values.items() if each in taken}
     return found
 
 # %% ../../nbs/06_study.ipynb #87e98f33
@@ -302,15 +285,12 @@ def study_participant(
     temperature: float | None = None,  # None: the first one of the study
 ) -> Participant:
     "A participant with the settings that the study gives it; later patterns win."
-    settings: dict[str, Any] = {
-        "temperature": temperatures(study)[0] if temperature is None else temperature
-    }
+    asked = temperatures(study)
+    settings: dict[str, Any] = {"temperature": asked[0] if temperature is None else temperature}
     settings |= settings_for(model, study.participants, models_asked(study))
     who = participant(model, **settings)
-    if len(temperatures(study)) > 1 and hasattr(
-        who, "grid"
-    ):  # one pass of the model serves all temperatures
-        object.__setattr__(who, "grid", temperatures(study))
+    if len(asked) > 1 and hasattr(who, "grid"):  # one pass of the model serves all temperatures
+        object.__setattr__(who, "grid", asked)
     return who
 
 
@@ -333,31 +313,6 @@ def study_extractor(study: Study) -> Participant | None:
     return study_participant(study, study.extractor) if study.extractor else None
 
 # %% ../../nbs/06_study.ipynb #5bd0e25f
-def _offered_before(folder: Folder, who: Participant, method: str) -> bool:
-    "Whether somebody behind a server was met before, and offered a method then."
-    try:
-        known = recorded_as_set(folder, who)
-        return known is not None and bool(resolve_method(known, method))
-    except CogbiasError:
-        return False
-
-
-def check_methods(
-    study: Study,  # what is planned
-    folder: Folder,  # of its results; whose record lies there is not contacted
-) -> None:  # raises CogbiasError
-    "Refuse a method that a participant does not offer."
-    for who in study_participants(study):
-        if _offered_before(folder, who, study.method):
-            continue
-        try:
-            offered = who.methods
-        except CogbiasError:
-            continue
-        if offered:
-            resolve_method(who, study.method)
-
-
 def check_names(study: Study) -> None:
     "Refuse settings and prices for a paradigm or a participant that the study does not ask."
     models = models_asked(study)
@@ -429,13 +384,11 @@ def read_study(
     study = make_study(str(path), **with_declared(values, path.parent))
     if study.items_file:
         study = replace(study, items_file=str(path.parent / study.items_file))
-    files = {name: study.training.get(name, "hub") for name in ("swag", "swag_validation")}
-    beside = {
-        name: str(path.parent / from_home(file))
-        for name, file in files.items()
-        if isinstance(file, str) and file != "hub"
-    }
-    study = replace(study, training={**study.training, **beside})
+    training = dict(study.training)
+    for name in {"swag", "swag_validation"} & training.keys():
+        if isinstance(training[name], str) and training[name] != "hub":
+            training[name] = str(path.parent / from_home(training[name]))
+    study = replace(study, training=training)
     check_names(study)
     return study
 
