@@ -143,7 +143,7 @@ def _spread_of(rows: Rows, exact: bool) -> GroupSummary:
     total = weight.sum()
     if not total:
         return GroupSummary(np.nan, np.nan, 0)
-    mean = float(weight @ value / total)
+    mean = float(settled(weight @ value / total))
     variance = max(0.0, weight @ (value - mean) ** 2 / total)
     return GroupSummary(mean, float(settled(np.sqrt(variance))), len(np.unique(rows.item)))
 
