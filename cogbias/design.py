@@ -90,7 +90,6 @@ class Contrast:
         1.0  # -1 where people's bias makes the number smaller; the estimate is multiplied by it
     )
     sense: str = "bias"  # what zero means: bias, shift or accuracy
-    null: float | str | None = None  # what a rational answer shows, or the column that has it
     unit: str = "probability"
     replication: bool = False  # true: a published formula
     note: str = ""  # what the reader should know
@@ -155,9 +154,8 @@ def _named_by(
     yield "factor", (*paradigm.factors, *paradigm.breakdown, *paradigm.levels), items.columns
     yield "condition", paradigm.conditions, conditions
     for contrast in paradigm.contrasts:
-        null = contrast.null if isinstance(contrast.null, str) else None
         right = "right" if contrast.outcome == "right" else None
-        columns = (contrast.include, contrast_kinds()[contrast.kind].factor, null, right)
+        columns = (contrast.include, contrast_kinds()[contrast.kind].factor, right)
         yield "factor", (*contrast.where, *contrast.by, *filter(None, columns)), items.columns
         yield "condition", _conditions_of(contrast), conditions
         named = {*(contrast.weights or ()), *(each for _, each in contrast.cells)} - {"*"}

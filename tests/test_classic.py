@@ -7,11 +7,12 @@ import re
 from collections import Counter
 from itertools import combinations
 
+import pandas as pd
 import pytest
 
 from cogbias.backends.sim import SimulatedParticipant, exact_trials, expected_effect
 from cogbias.design import paradigm, paradigms, selected
-from cogbias.effects import estimate_effects, prompt_scores
+from cogbias.effects import answered, estimate_effects, read_prompts
 from cogbias.kits.variants import PERSONA, shared_words, variants_of
 from cogbias.participants import Request
 
@@ -126,7 +127,8 @@ def test_planted_effects(name, tables):
     assert "mirror" not in planted or found["mirror"]["estimate"] < -0.05
     for model in unbiased:
         assert abs(found[model]["estimate"]) < 1e-9, model
-        scores = prompt_scores(exact_trials(model, table), table, bias.headline)
+        read = read_prompts(answered(exact_trials(model, table), table), bias.headline)
+        scores = pd.DataFrame({each: read[each] for each in ("cluster", "condition", "score")})
         means = scores.groupby(["cluster", "condition"])["score"].mean().unstack()
         assert means["treatment"].tolist() == pytest.approx(means["control"].tolist()), model
     if name in CHOICES:

@@ -76,19 +76,6 @@ def test_a_number_that_follows_its_place_is_flagged():
     assert found.iloc[0]["status"] == "position_dominated"
 
 
-@pytest.mark.parametrize("null", [10.0, "rational"])
-def test_a_shift_is_measured_from_what_a_rational_answer_shows(null):
-    "A rational answer moves by 10: somebody who moves by 10 shows nothing, by 20 shows 10."
-    beyond = replace(MEANS, sense="shift", null=null)
-    here = around(GUESSES, beyond)
-    rows = [
-        estimate_effects(told(GUESSES, choice=moved(GUESSES, by)), GUESSES, here).iloc[0]
-        for by in (10, 20)
-    ]
-    assert [row["estimate"] for row in rows] == pytest.approx([0, 10])
-    assert "rational answer" in rows[0]["detail"]
-
-
 def question(suite: str, number: int, right: int, split: str = "test") -> dict:
     "A question with one right option of two; the first is right three times of four."
     roles = ["right" if place == right else "wrong" for place in (0, 1)]

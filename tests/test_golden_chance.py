@@ -8,14 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact
+from scipy.stats import binomtest, fisher_exact
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 from statsmodels.stats.weightstats import ztest
 
-from cogbias.stats.chance import binomial_p, possible_counts, z_against_chance, z_p
+from cogbias.stats.chance import z_against_chance, z_p
+from cogbias.stats.proportions import rounding_counts
 from golden import DATA, beside, close, load, tolerance
 
 pytestmark = beside
+
+
+def binomial_p(k, n, chance, alternative="greater"):
+    "P-value of the exact binomial test."
+    return binomtest(k, n, chance, alternative).pvalue
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +100,7 @@ def printed_pairs(published, accuracy, p_value, settings=("default", "fine_tuned
         truth = row.get("ground_truth")
         size, null = (n[truth], p0[truth]) if truth else (n, p0)
         for setting in settings:
-            counts = possible_counts(row[setting]["percent"] / 100, size, 2)
+            counts = rounding_counts(row[setting]["percent"] / 100, size, 2)
             assert len(counts) == 1
             yield counts[0], size, float(Fraction(str(null))), test[setting], row[setting]
 
@@ -139,7 +145,7 @@ def test_every_recomputed_cell(published):
     for cell in published["recomputed"]:
         n, p0 = cell["n"], float(Fraction(str(cell["p0"])))
         counts = (
-            possible_counts(cell["k"] / n, n, 2) if n > 100 else [round(cell["k"])]
+            rounding_counts(cell["k"] / n, n, 2) if n > 100 else [round(cell["k"])]
         )  # of 840, a whole percentage leaves several counts
         ours = [z_p(k, n, p0) for k in counts]
         if n <= 100:

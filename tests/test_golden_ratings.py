@@ -30,8 +30,9 @@ def test_malberg_m(golden):
     np.testing.assert_array_equal(
         np.sign(rating_scores(control, treatment, rule, "scaled")), np.sign(expected)
     )
+    answers = (np.eye(rule.options)[np.asarray(each, int)] for each in (control, treatment))
     np.testing.assert_allclose(
-        rating_effect(control, treatment, range(6), rule).estimate,
+        rating_effect(*answers, range(6), rule).estimate,
         expected.mean(),
         rtol=0,
         atol=tol,

@@ -40,7 +40,7 @@ SLOW = (
         "kits/skeletons.ipynb",
         "kits/table.ipynb",
     ),
-    *("backends/hf.ipynb", "site/02_pages.ipynb"),
+    *("backends/hf.ipynb", "site/03_pages.ipynb"),
     *("paradigms/bets/value.ipynb", "reporting/07_methods.ipynb"),
     *("planning/02_power.ipynb", "reporting/04_models.ipynb", "reporting/05_bets.ipynb"),
     *("stats/05_signal_detection.ipynb", "stats/12_shared_things.ipynb"),

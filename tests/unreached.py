@@ -21,7 +21,6 @@ PAGES = [f"nbs/{each}/**/*.ipynb" for each in "reports tutorials benchmarks publ
 PAGES += ["nbs/paradigms/**/*.ipynb", "nbs/index.ipynb", "data/skeletons/*.ipynb", "docs/*.py"]
 IN_TEXT = re.compile(r"from (cogbias[\w.]*) import (\w+)")  # what another process runs
 KEPT = {
-    "cogbias.stats.standardised.published_d": "d as the thesis computed it, beside its aggregate",
     "cogbias.elicitation.tiny.tiny_probabilities": "known answers, by which tests judge backends",
     "cogbias.elicitation.tiny.build_reader": "an encoder-decoder for the tests of hf",
     "cogbias.design.write_sizes": "make sizes",

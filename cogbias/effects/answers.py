@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NOT_READ', 'Layout', 'key_of_selection', 'Answered', 'answered', 'Rows', 'asked_rows', 'score_range', 'with_enough',
-           'read_prompts', 'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'read_pairs']
+           'read_prompts', 'read_options', 'favoured_options', 'read_numbers', 'read_pairs']
 
 # %% ../../nbs/effects/00_answers.ipynb #b0000003
 from collections.abc import Callable, Mapping
@@ -323,11 +323,6 @@ class Rows:
         code, strata = self.layout.code("stratum")
         return np.array([float(weights.get(name, 0.0)) for name in strata])[code[self.item]]
 
-    def table(self) -> pd.DataFrame:
-        "The rows as a table, with every factor of their items."
-        counts = {"n_trials": self.n_trials, "n_valid": self.n_valid}
-        return self.layout.items.iloc[self.item].assign(**(counts | self.own))
-
 # %% ../../nbs/effects/00_answers.ipynb #47795852
 def asked_rows(
     answers: Answered,  # of one participant
@@ -390,15 +385,6 @@ def read_prompts(
     rows = Rows(answers, asked, score=score, weight=sums[1] / answers.n_trials[asked])
     return with_enough(rows, contrast, rows.n_trials) if fill is None else rows
 
-
-def prompt_scores(
-    trials: pd.DataFrame,  # trials of one participant
-    items: pd.DataFrame,  # the items they answer
-    contrast: Contrast,  # what is compared
-) -> pd.DataFrame:  # one row per prompt: score, weight, n_trials, n_valid, and the factors
-    "Mean score of every prompt that the contrast speaks about."
-    return read_prompts(answered(trials, items), contrast).table()
-
 # %% ../../nbs/effects/00_answers.ipynb #75ac8863
 def read_options(
     answers: Answered,  # of one participant
@@ -416,8 +402,7 @@ def favoured_options(
     contrast: Contrast,  # what is compared
 ) -> np.ndarray:  # shape (prompts, places); options that tie share, or the first of them has all
     "Which option every prompt got as its answer, whatever the probability of it."
-    ties = "first" if contrast.replication else "share"
-    return standard_choice(pd.DataFrame(rows["p"]), ties).to_numpy()
+    return standard_choice(rows["p"], contrast.replication)
 
 
 def _right_prompts(answers: Answered, contrast: Contrast) -> Rows:

@@ -367,7 +367,7 @@ def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
     method = "mean accuracy of kinds that share questions, wilson, shared things"
     known = {"n": len(credit), "n_clusters": len(weight), "method": method, "target": "F"}
     status = "too_few_clusters" if alone else "ok"
-    return Estimate(mean, ci_low=low, ci_high=high, ci_level=0.95, status=status, **known)
+    return Estimate(mean, ci_low=low, ci_high=high, status=status, **known)
 
 
 def _share_right_at(rows: Rows, here: np.ndarray) -> float:

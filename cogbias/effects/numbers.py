@@ -19,11 +19,10 @@ from cogbias.effects.choices import (
     beyond_these,
     clusters_left_out,
     coefficients,
-    null_of,
 )
 from .registry import Estimator, Found, no_cluster, towards_bias
 from ..stats.decisions import OF_NUMBERS
-from ..stats.estimates import EQUAL, Estimate, joined, nothing
+from ..stats.estimates import EQUAL, Estimate, joined, nothing, settled
 from ..stats.fixed_prompts import Part, weighted_means
 from ..stats.numbers import coded_deviation, coded_numbers, number_estimate
 from ..stats.standardised import GroupSummary, cohens_d, group_summary
@@ -58,14 +57,10 @@ def number_clusters(
         rows.unit,
         len(strata),
         rows["anchor"].astype(float) if anchors else None,
-        where=lambda unit: f"cluster {clusters[unit]!r} of stratum {strata[unit]!r}",
     )
-    null, zero = null_of(contrast, readable(rows))
-    apart = found.columns["difference"] - (0.0 if null is None else null[found.kept])
-    table = {"cluster": clusters[found.kept], "stratum": strata[found.kept]} | found.columns
-    return ClusterEffects(
-        table | {"difference": contrast.direction * apart}, len(found.dropped), zero
-    )
+    table = {"unit": found.kept, "cluster": clusters[found.kept], "stratum": strata[found.kept]}
+    table["difference"] = contrast.direction * found.columns["difference"]
+    return ClusterEffects(table, found.dropped)
 
 
 def _small_part_of_spread(contrast: Contrast, rows: Rows) -> float | None:
@@ -85,7 +80,7 @@ def number_measure(contrast: Contrast, rows: Rows) -> Found:
     found = number_estimate(shown.table, contrast.kind, 0 if enough else shown.dropped)
     few = clusters_left_out(contrast, shown.dropped) if enough else ""
     smallest = None if contrast.unit in UNITS else _small_part_of_spread(contrast, readable(rows))
-    said = replace(found, detail=joined(shown.note, found.detail, few))
+    said = replace(found, detail=joined(found.detail, few))
     return Found(said, rows, smallest=smallest)
 
 # %% ../../nbs/effects/03_numbers.ipynb #925cd6b5
@@ -148,33 +143,17 @@ def _spread_of(rows: Rows, exact: bool) -> GroupSummary:
     total = weight.sum()
     if not total:
         return GroupSummary(np.nan, np.nan, 0)
-    mean = float(weight @ value / total)
+    mean = float(settled(weight @ value / total))
     variance = max(0.0, weight @ (value - mean) ** 2 / total)
-    return GroupSummary(mean, float(np.sqrt(variance)), len(np.unique(rows.item)))
-
-
-def _exact_standardised_difference(treatment: GroupSummary, control: GroupSummary) -> Estimate:
-    "Difference of two exact means in their pooled standard deviation; no sampling, no interval."
-    known = {"method": "cohens d, exact distributions", "unit": "pooled SD", "target": "F"}
-    gap = treatment.mean - control.mean
-    if np.isnan(gap):
-        return nothing("no_valid_answers", "a condition has no readable answer", **known)
-    pooled_sd = float(np.sqrt((treatment.sd**2 + control.sd**2) / 2))
-    if pooled_sd > EQUAL:
-        return Estimate(gap / pooled_sd, **known)
-    if abs(gap) < EQUAL:
-        said = "both conditions give the same answer with certainty"
-        return Estimate(0.0, status="degenerate_zero_variance", detail=said, **known)
-    said = "each condition gives one answer with certainty, and not the same"
-    return Estimate(float(np.sign(gap) * np.inf), status="separated", detail=said, **known)
+    return GroupSummary(mean, float(settled(np.sqrt(variance))), len(np.unique(rows.item)))
 
 
 def standardised(contrast: Contrast, rows: Rows) -> Estimate:
     "Cohen's d of all answers of the two conditions, as the classics report it."
     read = readable(rows)
-    of = _exact_standardised_difference if read.exact else cohens_d
     names = contrast.treatment, contrast.control
-    found = of(*(_spread_of(read.part(read.at("condition", each)), read.exact) for each in names))
+    sides = (_spread_of(read.part(read.at("condition", each)), read.exact) for each in names)
+    found = cohens_d(*sides, exact=read.exact)
     return towards_bias(found, contrast.direction)
 
 # %% ../../nbs/effects/03_numbers.ipynb #b0000037

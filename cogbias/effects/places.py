@@ -115,9 +115,9 @@ def orders_read(
             pairs = layout.order_pairs(every, scale)
             pairs = (np.cumsum(read) - 1)[pairs[read[pairs].all(axis=1)]]
         if scale:
-            consistency = scale_consistency(p, pairs, level=0.99)
+            consistency = scale_consistency(p, pairs)
         else:
-            consistency = consistency_of_pairs(role, p, pairs, place_of_target, level=0.99)
+            consistency = consistency_of_pairs(role, p, pairs, place_of_target)
         found.append(OrdersRead(names[number], rows, role, p, pairs, scale, consistency))
     return found
 

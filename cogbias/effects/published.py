@@ -10,7 +10,6 @@ __all__ = ['PRINTED', 'SUSCEPTIBILITY', 'FLAG', 'NO_READING', 'INDEX_COLUMNS', '
 from dataclasses import replace
 from functools import cache
 from math import nan
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -168,9 +167,9 @@ def _published_pairs(contrast: Contrast, answers: Answered) -> list[Pair]:
     return pairs
 
 
-PRINTED = MappingProxyType(
-    {"published/pagliaro_": "pagliaro_summary.csv"}
-)  # beginning of the name of a paradigm -> the printed table, in data/published
+PRINTED = {
+    "published/pagliaro_": "pagliaro_summary.csv"
+}  # beginning of the name of a paradigm -> the printed table, in data/published
 
 
 @cache
@@ -183,19 +182,17 @@ def _largest_marked(table: str) -> tuple[float, int]:
 
 SUSCEPTIBILITY, FLAG = "susceptibility", "1 or 0"  # measure of the index; unit of what is yes or no
 NO_READING = "there is no published reading of these answers"
-INDEX_COLUMNS = MappingProxyType(
-    {
-        "sigma_stat": ("index", "mean over pairs of the spread over 10,000 redraws of the answers"),
-        "sigma_sys": ("index", "standard deviation of the index between pairs, no standard error"),
-        "sigma_tot": ("index", "root of the sum of both squares"),
-        "significant": (FLAG, "whether p is below .05"),
-        "significant_bh": (FLAG, "whether that survives the correction"),
-        "parse_failure_rate": (
-            "share of answers",
-            "of all answers, what the published code could not read",
-        ),
-    }
-)  # column of the published table -> unit, what it is
+INDEX_COLUMNS = {
+    "sigma_stat": ("index", "mean over pairs of the spread over 10,000 redraws of the answers"),
+    "sigma_sys": ("index", "standard deviation of the index between pairs, no standard error"),
+    "sigma_tot": ("index", "root of the sum of both squares"),
+    "significant": (FLAG, "whether p is below .05"),
+    "significant_bh": (FLAG, "whether that survives the correction"),
+    "parse_failure_rate": (
+        "share of answers",
+        "of all answers, what the published code could not read",
+    ),
+}  # column of the published table -> unit, what it is
 
 
 def _index_columns(

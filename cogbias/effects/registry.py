@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['READS', 'ONE_CONDITION', 'NO_WHOLE_PAIR', 'Found', 'Estimator', 'estimators', 'estimator_of', 'input_of',
-           'only_condition_asked', 'effect_row', 'row_beside', 'no_cluster', 'unread', 'found_by', 'rows_of',
-           'without_p_value', 'towards_bias']
+           'plain_number', 'only_condition_asked', 'effect_row', 'row_beside', 'no_cluster', 'unread', 'found_by',
+           'rows_of', 'without_p_value', 'towards_bias']
 
 # %% ../../nbs/effects/01_registry.ipynb #b0000013
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from cogbias.effects.answers import (
     read_pairs,
     read_prompts,
 )
-from ..stats.estimates import Estimate, joined, nothing, settled
+from ..stats.estimates import LEVEL, Estimate, joined, nothing, settled
 from ..tables import PACKAGE
 from ..words import Status
 
@@ -104,17 +104,21 @@ def input_of(
     return answers.read[key]
 
 # %% ../../nbs/effects/01_registry.ipynb #df63deb3
+_EFFECT = ("estimate", "ci_low", "ci_high")
 _NUMBERS = ("estimate", "se", "df", "ci_low", "ci_high", "p_value")
-_FIELDS = ("ci_level", "method", "target", "n_clusters", "status")
+_FIELDS = ("method", "target", "n_clusters", "status")
 _DECIDED_LATER = ("family", "verdict", "verdict_these_prompts", "p_adjusted", "smallest")
 ONE_CONDITION = "only one condition was asked"  # how the detail of such a row begins
 
 
-def _number(name: str, value: float) -> float | None:
-    "A plain float, or None where there is none; an effect is free of dust, or may be infinite."
+def plain_number(
+    value: float,  # nan where there is none
+    free_of_dust: bool = False,  # whether next to 0 is 0
+) -> float | None:
+    "A number as a table holds it."
     if isnan(value):
         return None
-    return float(settled(value)) if name in ("estimate", "ci_low", "ci_high") else float(value)
+    return float(settled(value) if free_of_dust else value)
 
 
 def only_condition_asked(contrast: Contrast, rows: Rows) -> str:
@@ -160,8 +164,9 @@ def effect_row(
         "unit": contrast.unit,
         "replication": contrast.replication,
         "headline": False,
+        "ci_level": LEVEL,
         **dict.fromkeys(_DECIDED_LATER),
-        **{name: _number(name, getattr(found, name)) for name in _NUMBERS},
+        **{name: plain_number(getattr(found, name), name in _EFFECT) for name in _NUMBERS},
         **{name: getattr(found, name) for name in _FIELDS},
         "p_method": found.p_method or None,
         "status": status,

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..design import Contrast
 from .answers import Answered, Layout, Rows, score_range
@@ -20,6 +19,7 @@ from cogbias.effects.registry import (
     effect_row,
     estimator_of,
     found_by,
+    plain_number,
     row_beside,
     unread,
     without_p_value,
@@ -109,11 +109,9 @@ def _lose_a_cluster(contrast: Contrast, rows: Rows, kind: Estimator) -> bool:
 def _reaching(row: dict[str, Any], headline: Mapping[str, Any], version: str) -> dict[str, Any]:
     "The row; where the headline lies further out, the bound is there and the interval spans both."
     outer = np.fmin if version == "lower" else np.fmax
-    both = pd.DataFrame([row, headline])[["estimate", "se", "df", "ci_low", "ci_high"]].astype(
-        float
-    )
-    there, here = both["estimate"]
-    if not abs(outer(there, here) - there) > EQUAL:  # nor where either has no number
+    both = row, headline
+    there, here = (each["estimate"] for each in both)
+    if there is None or here is None or not abs(outer(there, here) - there) > EQUAL:
         return row
     spanned = {
         "estimate": outer,
@@ -122,10 +120,12 @@ def _reaching(row: dict[str, Any], headline: Mapping[str, Any], version: str) ->
         "ci_low": np.fmin,
         "ci_high": np.fmax,
     }
-    limits = {name: float(of(*both[name])) for name, of in spanned.items()}
-    known = {name: None if np.isnan(each) else each for name, each in limits.items()}
+    found = {
+        name: plain_number(of(*(np.nan if each[name] is None else each[name] for each in both)))
+        for name, of in spanned.items()
+    }
     said = f"as far as the answers that were read, from {there:+.3f} over all"
-    return row | known | {"detail": joined(row["detail"], said)}
+    return row | found | {"detail": joined(row["detail"], said)}
 
 
 def rows_of_bounds(

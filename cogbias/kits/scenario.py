@@ -662,7 +662,7 @@ def _contrasts_of_ratings(about: About, case: Scenario) -> Iterator[Contrast]:
     else:
         title = f"{about.title}: shift of the rating"
         note = f"in lengths of the scale, towards the bias; zero is {case.norm.says}"
-        meant = {} if case.norm.is_same else {"sense": "shift", "null": "rational_factor"}
+        meant = {} if case.norm.is_same else {"sense": "shift"}
         yield _of_ratings("rating_shift", title, note=note, **scaled, **meant)
         title = "Pairs that shift towards the bias, minus away from it"
         yield _of_ratings("rating_direction", title)

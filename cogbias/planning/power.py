@@ -102,8 +102,6 @@ class Shares(Design):
     "Shares of answers, compared within clusters."
 
     weights: tuple[tuple[str, float], ...] | None = None  # of strata
-    zero: tuple[float, ...] = (0.5,)  # share without an effect, of every row
-    moved: bool = False  # whether the effect is measured from there, and not from 0
     scale: tuple[float, float] = (0.0, 1.0)
 
     def weight(self) -> np.ndarray:
@@ -114,18 +112,16 @@ class Shares(Design):
 
     def _shares(self, shift: float, spread: float, noise: Noise) -> list[np.ndarray]:
         "Expected shares of both sides; nan where there is no control."
-        from scipy.special import expit, logit
+        from scipy.special import expit
 
         weight, alone = self.weight(), np.array(self.control) == 0
         reach = np.sum(np.abs(weight) * np.where(alone, 0.5, 1.0))  # largest effect there is
         z = np.sign(weight) * (shift + spread * noise.units) / reach
-        base = logit(np.array(self.zero))
-        return [expit(base + 2 * z), np.where(alone, np.nan, expit(base - 2 * z))]
+        return [expit(2 * z), np.where(alone, np.nan, expit(-2 * z))]
 
     def _differences(self, treatment: np.ndarray, control: np.ndarray) -> np.ndarray:
         "Of every row."
-        zero = np.array(self.zero) if self.moved else 0.0
-        return treatment - np.nan_to_num(control) - zero
+        return treatment - np.nan_to_num(control)
 
     def effect(self, shift: float, spread: float, noise: Noise) -> float:
         "The true effect."
@@ -147,8 +143,6 @@ class Shares(Design):
     def estimate(self, seen: Columns) -> Estimate:
         "What one study finds."
         known = {"cluster": np.array(self.cluster), "stratum": np.array(self.beside, object)}
-        if self.moved:
-            known["null"] = np.broadcast_to(self.zero, len(self.cluster))
         weights = dict(self.weights) if self.weights else None
         return adjusted_cluster_interval(known | seen, weights, self.scale, unit=self.unit)
 
@@ -293,19 +287,6 @@ def _compared(rows: pd.DataFrame, headline: Contrast) -> pd.DataFrame:
     return table[table["stratum"].map(lambda name: bool(headline.weights.get(name)))]
 
 
-def _zero_shares(rows: pd.DataFrame, table: pd.DataFrame, headline: Contrast) -> tuple[float, ...]:
-    "The share of the target without an effect, of every row of a table or of all."
-    if headline.sense == "bias":
-        return (0.5,)
-    if headline.null is None:
-        return (1 / float(rows["options"].str.len().mean()),)
-    if not isinstance(headline.null, str):
-        return (float(headline.null),)
-    treated = rows[rows["condition"] == headline.treatment]
-    null = treated.groupby(["stratum", "cluster"])[headline.null].mean()
-    return tuple(null.loc[list(zip(table["stratum"], table["cluster"]))].clip(0.01, 0.99))
-
-
 def _questions(rows: pd.DataFrame, headline: Contrast) -> Questions:
     "The questions of bets."
     ones = np.ones(len(rows))
@@ -338,9 +319,7 @@ def design_of(
     known += tuple(table["treatment"].tolist()), tuple(table["control"].tolist())
     if headline.unit == "probability" and headline.outcome == "role":
         weights = headline.weights and tuple(headline.weights.items())
-        zero, moved = _zero_shares(rows, table, headline), headline.sense != "bias"
-        more = {"zero": zero, "moved": moved, "scale": score_range(headline)}
-        return Shares(headline.unit, *known, weights=weights, **more)
+        return Shares(headline.unit, *known, weights=weights, scale=score_range(headline))
     scatter = _scatter_of_one_answer(rows, headline)
     return Numbers(headline.unit if scatter else OF_ANSWERS, *known, scatter or 1.0)
 

@@ -7,19 +7,20 @@ __all__ = ['heading', 'show', 'show_table', 'show_figure', 'Training', 'CellRepo
 
 # %% ../../nbs/reporting/08_chapters.ipynb #38938431
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from .. import figures
 from ..design import Paradigm, human_reference
-from ..effects import Analysis, prompt_scores
+from ..effects import Analysis
+from ..effects.answers import answered, read_prompts
+from ..effects.choices import score_clusters
 from ..effects.published import published_columns
 from .markup import NO_FORMULAS, plain_words
 from . import cell as words
 from . import methods, readings
-from ..stats.clusters import cluster_differences
 from ..words import REPORTS, ReportWords
 
 # %% ../../nbs/reporting/08_chapters.ipynb #c1d7834c
@@ -131,8 +132,8 @@ def _every_cluster(report: "CellReport") -> None:
     headline = report.paradigm.headline
     counted, answer = words.counted_ratings(report.items, headline)
     sides = {"control": headline.control, "treatment": headline.treatment}
-    scores = prompt_scores(report.trials, counted, headline)
-    lines = cluster_differences(scores, weight="weight", **sides)
+    scores = read_prompts(answered(report.trials, counted), headline)
+    lines = pd.DataFrame(score_clusters(replace(headline, sense="bias"), scores).table)
     if len(lines):
         heading("### Every cluster")
         show(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import nan
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,20 +34,15 @@ def normalised_scores(
 
 # %% ../../nbs/stats/10_bets.ipynb #31d08c48
 def standard_choice(
-    scores: pd.DataFrame,  # one row per question, one column per option
-    ties: Literal["share", "first"] = "share",  # share: 1/m each; first: all to the leftmost
-) -> pd.DataFrame:  # share of each option, rows sum to 1; nan where a score is missing
+    scores: np.ndarray,  # one row per question, one column per option
+    first: bool = False,  # whether of options that tie the leftmost has all
+) -> np.ndarray:  # share of each option, rows sum to 1; nan where a score is missing
     "The option with the highest score, shared between options that tie."
-    value = scores.to_numpy(float)
-    best = value == value.max(axis=1, keepdims=True, initial=-np.inf)
-    if ties == "first":
+    best = scores == scores.max(axis=1, keepdims=True, initial=-np.inf)
+    if first:
         best &= best.cumsum(axis=1) == 1
     share = best / np.maximum(best.sum(axis=1, keepdims=True), 1)
-    return pd.DataFrame(
-        np.where(np.isnan(value).any(axis=1, keepdims=True), nan, share),
-        scores.index,
-        scores.columns,
-    )
+    return np.where(np.isnan(scores).any(axis=1, keepdims=True), nan, share)
 
 # %% ../../nbs/stats/10_bets.ipynb #6030ec1c
 def standard_credit(
@@ -57,7 +52,7 @@ def standard_credit(
     "Credit of the best option: 1, 0, or the share of right options among those that tie."
     flags = [[option in (right or ()) for option in scores] for right in key]
     right = np.array(flags, bool).reshape(scores.shape)
-    credit = (standard_choice(scores).to_numpy() * right).sum(axis=1)
+    credit = (standard_choice(scores.to_numpy(float)) * right).sum(axis=1)
     return np.where(right.any(axis=1), credit, nan)
 
 # %% ../../nbs/stats/10_bets.ipynb #11aa1d3b
@@ -183,7 +178,6 @@ class Threshold(NamedTuple):
     is_maximiser: bool  # whether the two agree
     n_maximisers: int  # grid values that reach the best accuracy, of 101
     plateau_width: float  # largest maximiser minus smallest
-    has_gap: bool  # whether values between these two do worse
     n: int  # development questions that counted
 
 # %% ../../nbs/stats/10_bets.ipynb #577ade62
@@ -205,7 +199,7 @@ def choose_threshold(
     "The median of the thresholds that do best on development questions."
     counted = _answered_with_truth(scores, correct)
     if not counted.any():
-        return Threshold(nan, nan, nan, False, 0, nan, False, 0)
+        return Threshold(nan, nan, nan, False, 0, nan, 0)
     scores, correct, n = (
         scores[counted],
         [sets for sets, keep in zip(correct, counted) if keep],
@@ -222,7 +216,6 @@ def choose_threshold(
         bool(there == counts.max()),
         len(best),
         width / 100,
-        width >= len(best),
         n,
     )
 
@@ -240,7 +233,7 @@ def beliefs(
     values: pd.DataFrame,  # value questions, one per pair: pair, high, low, same
 ) -> pd.Series:  # pair -> "high", "low", "same", or None where there is no single best option
     "What a participant believes about each pair, from its own value answers."
-    single = standard_choice(values[list(VALUE_OPTIONS)]).to_numpy() == 1
+    single = standard_choice(values[list(VALUE_OPTIONS)].to_numpy(float)) == 1
     held = [VALUE_OPTIONS[row.argmax()] if row.any() else None for row in single]
     return pd.Series(held, values["pair"].to_numpy(), dtype=object)
 

@@ -6,11 +6,11 @@
 __all__ = ['choice_slope']
 
 # %% ../../nbs/stats/22_choice_curve.ipynb #0193e3af
-from collections.abc import Sequence
 from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .crossed import pair_numbers, units_of
 from .estimates import Estimate, is_dust, nothing, with_t
@@ -19,8 +19,8 @@ from .estimates import Estimate, is_dust, nothing, with_t
 def choice_slope(
     share: np.ndarray,  # probability of the first of two, in [0, 1], shape (n,)
     difference: np.ndarray,  # log of the ratio of the values, first to second, shape (n,)
-    first: Sequence | np.ndarray,  # name of one unit of every question, shape (n,)
-    second: Sequence | np.ndarray | None = None,  # the same for the other; None: there is one kind
+    first: ArrayLike,  # name of one unit of every question, shape (n,)
+    second: ArrayLike | None = None,  # the same for the other; None: there is one kind
 ) -> Estimate:  # in logits per unit of the difference; p-value against 0
     "Slope of the log-odds of a choice over the difference of the values, with its t interval."
     share, difference = np.asarray(share, float), np.asarray(difference, float)
@@ -100,5 +100,5 @@ def _with_interval(line: _Slope, known: dict) -> Estimate:
     se = float(np.sqrt(line.variance))
     if is_dust(se):
         return Estimate(line.slope, status="degenerate_zero_variance", **known)
-    tested = with_t(line.slope, se, line.df, 0.95)
+    tested = with_t(line.slope, se, line.df)
     return Estimate(**tested, p_method="t", **known)

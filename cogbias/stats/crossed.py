@@ -14,11 +14,13 @@ from math import nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .adjusted import UNSEEN, sign_test
 from .clusters import FEWEST_FOR_A_CLAIM, FEWEST_FOR_AN_INTERVAL, combine_strata
 from cogbias.stats.estimates import (
     EQUAL,
+    LEVEL,
     Estimate,
     critical_value,
     is_dust,
@@ -29,7 +31,7 @@ from cogbias.stats.estimates import (
 )
 
 # %% ../../nbs/stats/11_crossed.ipynb #77512eb3
-def _unit_numbers(names: Sequence | np.ndarray) -> np.ndarray:
+def _unit_numbers(names: ArrayLike) -> np.ndarray:
     "The number of the unit of every score, from 0."
     given = np.asarray(names)
     plain = given if given.dtype.kind in "iu" else np.asarray(list(map(str, names)))
@@ -42,7 +44,7 @@ def pair_numbers(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def units_of(
-    *kinds: Sequence | np.ndarray | None,  # name of the unit of every score; None: no such kind
+    *kinds: ArrayLike | None,  # name of the unit of every score; None: no such kind
 ) -> list[np.ndarray]:  # number of the unit of every score
     "The units of one or two kinds; where every one lies in one of the other kind, only those."
     units = [_unit_numbers(each) for each in kinds if each is not None]
@@ -117,8 +119,8 @@ class Spread(NamedTuple):
 
 def two_way_spread(
     score: np.ndarray,  # finite, shape (n,)
-    first: Sequence | np.ndarray,  # name of the first unit of every score, shape (n,)
-    second: Sequence | np.ndarray | None = None,  # the same for the second; None: there is none
+    first: ArrayLike,  # name of the first unit of every score, shape (n,)
+    second: ArrayLike | None = None,  # the same for the second; None: there is none
     weight: np.ndarray | None = None,  # of every score, 0 or more; None: all the same
 ) -> Spread:
     "Mean and its variance, with units of one or two kinds resampled (CGM 2011)."
@@ -142,11 +144,10 @@ def two_way_spread(
 def agreement(
     score: np.ndarray,  # finite, shape (n,)
     unit: np.ndarray,  # number of the unit of every score, from 0, shape (n,)
-    weight: np.ndarray | None = None,  # of every score, 0 or more; None: all the same
+    weight: np.ndarray,  # of every score, 0 or more
     within: float = 0.0,  # units whose values lie no further apart than this agree
 ) -> float:  # 0 while no more than half of the units agree, 1 where all do
     "How far the units say one and the same."
-    weight = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     size = np.bincount(unit, weight)
     value = np.sort(np.bincount(unit, weight * score)[size > 0] / size[size > 0])
     dust = EQUAL * max(1.0, np.abs(value).max(initial=0.0))
@@ -162,9 +163,9 @@ class _IntervalParts(NamedTuple):
     se: float
     weight: float = 0.0  # of the two imagined units, 0 to 1
 
-    def limits(self, df: float, level: float) -> tuple[float, float]:
+    def limits(self, df: float) -> tuple[float, float]:
         "The t interval."
-        half = critical_value(df, level) * self.se
+        half = critical_value(df) * self.se
         return self.centre - half, self.centre + half
 
     def p_value(self, estimate: float, null: float, df: float) -> float:
@@ -203,12 +204,11 @@ def _with_imagined(
 # %% ../../nbs/stats/11_crossed.ipynb #b66929f3
 def crossed_mean(
     score: np.ndarray,  # finite, shape (n,)
-    first: Sequence | np.ndarray,  # name of the first unit of every score, shape (n,)
-    second: Sequence | np.ndarray | None = None,  # the same for the second; None: there is none
+    first: ArrayLike,  # name of the first unit of every score, shape (n,)
+    second: ArrayLike | None = None,  # the same for the second; None: there is none
     weight: np.ndarray | None = None,  # of every score, 0 or more; None: all the same
     ends: tuple[float, float] | None = None,  # how low and how high the mean could be; None: no end
     null: float = 0.0,  # what the p-value is against
-    level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "scaled rating",  # unit of the scores
     within: float = 0.0,  # units whose means lie no further apart than this say the same
     firm: float = 1.0,  # how far from a toss-up the answers are, 0 to 1
@@ -218,13 +218,11 @@ def crossed_mean(
     weight = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     if not (weight > 0).any():
         none = "no score has a positive weight"
-        return nothing("no_valid_answers", none, method=_METHODS[0], unit=unit, ci_level=level)
+        return nothing("no_valid_answers", none, method=_METHODS[0], unit=unit)
     spread = two_way_spread(score, first, second, weight)
     fewest = min(int(each.max()) + 1 for each in spread.units)
-    one = np.ones(1)
-    found = combine_strata(
-        spread.mean * one, spread.variance * one, np.array([fewest]), one, level, unit
-    )
+    parts = (np.array([each]) for each in (spread.mean, spread.variance, fewest))
+    found = combine_strata(*parts, unit)
     found = replace(found, n=len(score), method=_METHODS[len(spread.units) - 1])
     found = _as_far_as_weights_allow(found, spread, weight)
     if np.isnan(found.ci_low):  # too few units
@@ -251,8 +249,7 @@ def _as_far_as_weights_allow(found: Estimate, spread: Spread, weight: np.ndarray
     said = joined(found.detail, f"{counts}; one carries {share.max():.0%} of the weight")
     if df + 1 < FEWEST_FOR_AN_INTERVAL:
         known = dict(n=found.n, n_clusters=found.n_clusters, method=found.method, unit=found.unit)
-        known |= dict(ci_level=found.ci_level, detail=said)
-        return Estimate(found.estimate, status="too_few_clusters", **known)
+        return Estimate(found.estimate, status="too_few_clusters", detail=said, **known)
     if df + 1 < FEWEST_FOR_A_CLAIM:
         return replace(found, df=df, status="few_clusters", detail=said)
     return replace(found, df=df)
@@ -271,11 +268,11 @@ def _widest(
     null: float,
 ) -> Estimate:
     "The interval that reaches furthest; where signs are clear, only the plain t passes the null."
-    df, level, centre = found.df, found.ci_level, found.estimate
-    lows, highs = zip(*(each.limits(df, level) for each in wider))
+    df, centre = found.df, found.estimate
+    lows, highs = zip(*(each.limits(df) for each in wider))
     low, high = min(centre, *lows), max(centre, *highs)
-    smooth = plain.limits(df, level)
-    if p_signs <= 1 - level:
+    smooth = plain.limits(df)
+    if p_signs <= 1 - LEVEL:
         if centre > null:
             low = max(low, min(null, smooth[0]))
         else:

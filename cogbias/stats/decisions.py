@@ -7,14 +7,16 @@ __all__ = ['ADJUSTMENTS', 'OF_NUMBERS', 'UNSEEN_SHARE', 'COMPUTED', 'adjust', 'e
            'claim_tests', 'Verdict', 'without_width', 'verdict']
 
 # %% ../../nbs/stats/16_decisions.ipynb #ff5eeb30
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .estimates import EQUAL, Estimate, is_dust
+from .estimates import EQUAL, Estimate, critical_value, is_dust, two_sided_p
 from ..words import CLAIMABLE, REASONS, STATUSES, UNITS, VerdictWord, is_bias, verdict_in
 
 # %% ../../nbs/stats/16_decisions.ipynb #bcf23f95
@@ -28,8 +30,7 @@ ADJUSTMENTS = {  # by which the p-value of a rank among m is multiplied
 
 
 def adjust(
-    p_values: Sequence[float]
-    | np.ndarray,  # raw p-values of one family, nan where there is no test, shape (m,)
+    p_values: ArrayLike,  # raw p-values of one family, nan where there is no test, shape (m,)
     method: str = "benjamini_hochberg",  # one of ADJUSTMENTS
 ) -> np.ndarray:  # adjusted p-values in the same order, nan kept, shape (m,)
     "P-values corrected for the number of tests in their family."
@@ -50,21 +51,11 @@ OF_NUMBERS = 0.2  # standard deviations of the answers, for numbers in a unit of
 # %% ../../nbs/stats/16_decisions.ipynb #d4c1755a
 def _errors_to_each_side(estimate: Estimate) -> tuple[float, float]:
     "Standard errors towards lower and towards higher values; those that the interval implies."
-    from scipy.special import ndtri, stdtrit
-
     if isnan(estimate.ci_low) or isnan(estimate.ci_high):
         return estimate.se, estimate.se
-    share = (1 + estimate.ci_level) / 2
-    reach = float(ndtri(share) if isnan(estimate.df) else stdtrit(estimate.df, share))
+    reach = critical_value(estimate.df)
     low, high = estimate.estimate - estimate.ci_low, estimate.ci_high - estimate.estimate
     return low / reach, high / reach
-
-
-def _lower_tail(estimate: Estimate) -> Callable[[float], float]:
-    "The distribution function of the t, or of the normal distribution where there is no df."
-    from scipy.special import ndtr, stdtr
-
-    return ndtr if isnan(estimate.df) else lambda t: stdtr(estimate.df, t)
 
 
 def equivalence_p(
@@ -72,10 +63,12 @@ def equivalence_p(
     smallest: float,  # the bound, in the unit of the estimate, > 0
 ) -> float:  # nan where there is no standard error
     "P-value of the two one-sided tests that an effect lies within plus and minus `smallest`."
+    from scipy.special import ndtr, stdtr
+
     low, high = _errors_to_each_side(estimate)
     if isnan(low):
         return nan
-    tail = _lower_tail(estimate)
+    tail = ndtr if isnan(estimate.df) else partial(stdtr, estimate.df)
     below, above = estimate.estimate + smallest, smallest - estimate.estimate
     # a limit at the estimate is the end of the scale: nothing lies beyond
     p_below = tail(-below / low) if not is_dust(low) else float(below <= 0)
@@ -102,7 +95,7 @@ def zero_p(
     error = low if estimate.estimate > 0 else high
     if is_dust(error):
         return float(abs(estimate.estimate) <= COMPUTED)
-    return float(2 * _lower_tail(estimate)(-abs(estimate.estimate) / error))
+    return two_sided_p(estimate.estimate / error, estimate.df)
 
 
 class ClaimTests(NamedTuple):

@@ -11,6 +11,7 @@ from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .estimates import Estimate, nothing, with_t
 
@@ -19,7 +20,7 @@ class Part(NamedTuple):
     "The answers to one prompt, and what their mean counts."
 
     weight: float  # below 0 for a control
-    answers: Sequence[float] | np.ndarray  # numbers, shape (n,)
+    answers: ArrayLike  # numbers, shape (n,)
 
 
 def _constant_words(groups: Sequence[np.ndarray]) -> str:
@@ -63,7 +64,7 @@ def weighted_means(
     if not variance.any():
         return Estimate(estimate, status="equal_answers", detail=said, **known)
     df = float(variance.sum() ** 2 / (variance**2 / (size - 1)).sum())
-    fields = with_t(estimate, float(np.sqrt(variance.sum())), df, 0.95)
+    fields = with_t(estimate, float(np.sqrt(variance.sum())), df)
     return Estimate(**fields, p_method="Welch t", detail=said, **known)
 
 # %% ../../nbs/stats/15_fixed_prompts.ipynb #8054fb1d
@@ -83,7 +84,7 @@ def _medians_drawn_again(
 
 
 def resampled_medians(
-    groups: Sequence[Sequence[float] | np.ndarray],  # answers to each prompt
+    groups: Sequence[ArrayLike],  # answers to each prompt
     measure: Callable[[np.ndarray], np.ndarray],  # medians (draws, prompts) -> (draws,)
     unit: str = "index",  # unit of the measure
 ) -> Estimate:  # for these prompts

@@ -6,40 +6,30 @@
 __all__ = ['NO_PAIR', 'order_pairs', 'Consistency', 'consistency_of_pairs', 'reversed_pairs', 'scale_consistency']
 
 # %% ../../nbs/stats/04_position.ipynb #9cadb8cf
-from collections.abc import Sequence
 from math import nan
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from .proportions import wilson
 
 # %% ../../nbs/stats/04_position.ipynb #5063c7d6
-def _same_group(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    "All index pairs of equal group code."
-    order = np.argsort(group, kind="stable")
-    lags = range(1, np.bincount(group).max(initial=1))
-    pairs = [(order[:-lag], order[lag:]) for lag in lags]
-    first, second = (
-        (np.concatenate(ends) for ends in zip(*pairs))
-        if pairs
-        else (np.zeros(0, int), np.zeros(0, int))
-    )
-    same = group[first] == group[second]
-    return first[same], second[same]
-
-# %% ../../nbs/stats/04_position.ipynb #cd239530
 def _pairs_of_items(
-    order_group: Sequence | np.ndarray, role: np.ndarray
+    order_group: ArrayLike, role: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Roles, and the rows of both prompts of every pair that shows one item."
     group = pd.factorize(np.asarray(order_group))[0]
-    return np.asarray(role), *_same_group(group)
+    order, pairs = np.argsort(group, kind="stable"), [np.zeros((2, 0), int)]
+    for lag in range(1, np.bincount(group).max(initial=1)):
+        pair = np.stack([order[:-lag], order[lag:]])
+        pairs.append(pair[:, group[pair[0]] == group[pair[1]]])
+    return np.asarray(role), *np.concatenate(pairs, axis=1)
 
-
+# %% ../../nbs/stats/04_position.ipynb #cd239530
 def order_pairs(
-    order_group: Sequence | np.ndarray,  # item of each prompt, shape (n,)
+    order_group: ArrayLike,  # item of each prompt, shape (n,)
     role: np.ndarray,  # roles by place, as integers or names, shape (n, K)
 ) -> np.ndarray:  # row numbers of both orders, shape (pairs, 2)
     "All pairs of prompts of one item in which every role changed its place."
@@ -64,11 +54,11 @@ NO_PAIR = Consistency(nan, nan, nan, (), 0, "position_unidentifiable")
 
 
 def _consistency(
-    same: float, locked: float, behind: tuple[float, ...], pairs: np.ndarray, level: float
+    same: float, locked: float, behind: tuple[float, ...], pairs: np.ndarray
 ) -> Consistency:
     "Shares over pairs; places dominate where the lower limit of the locked share exceeds a half."
     used = len(np.unique(pairs))
-    low = wilson(min(1.0, locked) * used / 2, used / 2, level)[0]
+    low = wilson(min(1.0, locked) * used / 2, used / 2, 0.99)[0]
     status = "position_dominated" if low > 0.5 else "ok"
     return Consistency(same, locked, behind[1] - behind[2], behind, len(pairs), status)
 
@@ -78,7 +68,6 @@ def consistency_of_pairs(
     p: np.ndarray,  # probabilities by place, shape (n, K)
     pairs: np.ndarray,  # from order_pairs, shape (pairs, 2)
     target: int | None = None,  # the role whose consistent choice is shown apart
-    level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
 ) -> Consistency:
     "Whether answers follow the content or the place when every option moves."
     if not len(pairs):
@@ -91,11 +80,11 @@ def consistency_of_pairs(
     chosen = 0.0 if target is None else float(content[target])
     later = (locked - first) / (len(place) - 1)
     behind = chosen, first, later, max(0.0, 1 - chosen - first - later)
-    return _consistency(same, locked, behind, pairs, level)
+    return _consistency(same, locked, behind, pairs)
 
 # %% ../../nbs/stats/04_position.ipynb #14e2a6f8
 def reversed_pairs(
-    order_group: Sequence | np.ndarray,  # item of each prompt, shape (n,)
+    order_group: ArrayLike,  # item of each prompt, shape (n,)
     role: np.ndarray,  # roles by place, as integers or names, shape (n, K)
 ) -> np.ndarray:  # row numbers of both orders, shape (pairs, 2)
     "All pairs of prompts of one item of which one shows the options from the other end."
@@ -107,7 +96,6 @@ def reversed_pairs(
 def scale_consistency(
     p: np.ndarray,  # probabilities by place, shape (n, K)
     pairs: np.ndarray,  # from reversed_pairs, shape (pairs, 2)
-    level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
 ) -> Consistency:  # no option of a scale is the target; `first` and `another` are its halves
     "Whether ratings follow the scale or the place."
     if not len(pairs):
@@ -119,4 +107,4 @@ def scale_consistency(
         float(joint[each].sum()) for each in (total == last, total < last, total > last)
     )
     locked = float(joint[(place[:, None] == place) & (total != last)].sum())
-    return _consistency(same, locked, (same / 2, first, later, same / 2), pairs, level)
+    return _consistency(same, locked, (same / 2, first, later, same / 2), pairs)

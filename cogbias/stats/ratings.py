@@ -4,23 +4,23 @@
 
 # %% auto #0
 __all__ = ['PerTest', 'RATING_MEASURES', 'RATIONAL_ZERO', 'STEPS_THAT_ARE_SAME', 'RatingRule', 'm_scores', 'rating_scores',
-           'score_tables', 'RandomResponder', 'random_responder', 'expected_scores', 'furthest_scores',
-           'firmness_of_ratings', 'rating_effect', 'rating_difference']
+           'score_tables', 'expected_scores', 'furthest_scores', 'firmness_of_ratings', 'rating_effect',
+           'rating_difference']
 
 # %% ../../nbs/stats/13_ratings.ipynb #99f1cd74
 from collections.abc import Sequence
 from dataclasses import replace
 from math import nan
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .crossed import crossed_mean
 from .estimates import Estimate, cut_at, joined, nothing
 
 # %% ../../nbs/stats/13_ratings.ipynb #a7253fdb
-PerTest = float | Sequence[float] | np.ndarray  # one value for all tests, or one per test
+PerTest = ArrayLike  # one value for all tests, or one per test
 
 
 class RatingRule(NamedTuple):
@@ -32,8 +32,8 @@ class RatingRule(NamedTuple):
     # x1, the place on the scale from which the control rating is measured; may lie outside it
     reference_control: PerTest = 0.0
     reference_treatment: PerTest = 0.0  # x2, the same for treatment
-    flip_control: PerTest = False  # whether the control rating is counted from the other end
-    flip_treatment: PerTest = False  # the same for treatment
+    # whether the treatment rating is counted from the other end
+    flip_treatment: PerTest = False
     # the rational treatment rating is the control rating times this ...
     rational_factor: PerTest = 1.0
     rational_steps: PerTest = 0.0  # ... plus this, as far as the scale goes
@@ -55,7 +55,7 @@ def _coded_ratings(
     rule, last = _numeric(rule), rule.options - 1
     first, second = np.asarray(control, float), np.asarray(treatment, float)
     return (
-        np.where(rule.flip_control == 1, last - first, first),
+        first,
         np.where(rule.flip_treatment == 1, last - second, second),
         rule,
     )
@@ -88,12 +88,6 @@ def _scaled_approach(control: PerTest, treatment: PerTest, rule: RatingRule) -> 
     return kappa * (np.abs(first) - np.abs(second)) / (rule.options - 1) + 0.0
 
 
-def _signed_shift(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
-    "Shift between the two ratings, in scale lengths."
-    first, second, kappa = _signed_deviations(control, treatment, rule)
-    return kappa * (first - second) / (rule.options - 1) + 0.0
-
-
 def _shift_beyond_rational(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "How far the treatment rating lies beyond the rational one, in scale lengths."
     first, second, rule = _coded_ratings(control, treatment, rule)
@@ -102,16 +96,13 @@ def _shift_beyond_rational(control: PerTest, treatment: PerTest, rule: RatingRul
     return rule.kappa * (rational - second) / last + 0.0
 
 # %% ../../nbs/stats/13_ratings.ipynb #ec1a4b2e
-RATING_MEASURES = MappingProxyType(
-    {  # name -> (score, unit)
-        "m": (m_scores, "m"),
-        "scaled": (_scaled_approach, "scaled rating"),
-        "signed": (_signed_shift, "scaled rating"),
-        "direction": (lambda *pair: np.sign(m_scores(*pair)), "probability"),
-        "shift": (_shift_beyond_rational, "scaled rating"),
-        "shift_direction": (lambda *pair: np.sign(_shift_beyond_rational(*pair)), "probability"),
-    }
-)
+RATING_MEASURES = {  # name -> (score, unit)
+    "m": (m_scores, "m"),
+    "scaled": (_scaled_approach, "scaled rating"),
+    "direction": (lambda *pair: np.sign(m_scores(*pair)), "probability"),
+    "shift": (_shift_beyond_rational, "scaled rating"),
+    "shift_direction": (lambda *pair: np.sign(_shift_beyond_rational(*pair)), "probability"),
+}
 RATIONAL_ZERO = ("shift", "shift_direction")  # measured from the rational answer
 
 
@@ -137,33 +128,6 @@ def score_tables(
     return rating_scores(
         rating[None, :, None], rating[None, None, :], rule._replace(**spread), measure
     )
-
-# %% ../../nbs/stats/13_ratings.ipynb #ccda4365
-class RandomResponder(NamedTuple):
-    "What two random ratings score."
-
-    mean: float  # the null value; 0 only where the rule treats both ratings alike
-    sd: float  # of one score
-    mean_absolute: float  # what "mean absolute bias" gives for pure noise
-    share_zero: float  # pairs without a bias
-    share_extreme: float  # pairs at +1 or -1
-
-
-def random_responder(
-    rule: RatingRule,  # fields hold one value, or one for each of equally likely tests
-    measure: str = "m",  # one of RATING_MEASURES
-) -> RandomResponder:
-    "Exact moments of the score of somebody who answers at random."
-    score = score_tables(rule, measure)
-    size = np.abs(score)
-    moments = (
-        score.mean() + 0.0,
-        score.std(),
-        size.mean(),
-        np.mean(size < 1e-12),
-        np.mean(size > 1 - 1e-12),
-    )
-    return RandomResponder(*map(float, moments))
 
 # %% ../../nbs/stats/13_ratings.ipynb #3cff8fc8
 def expected_scores(
@@ -255,19 +219,8 @@ def _mean_of_pairs(
     return cut_at(found, *edges, "end")
 
 # %% ../../nbs/stats/13_ratings.ipynb #d8451fe8
-def _as_distributions(ratings: np.ndarray, options: int) -> np.ndarray:
-    "Ratings as certain answers, nan where there is none."
-    given = np.atleast_1d(np.asarray(ratings, float))
-    known = ~np.isnan(given)
-    rows = np.full((len(given), options), np.nan)
-    rows[known] = np.eye(options)[given[known].astype(int)]
-    return rows
-
-
 def rating_effect(
-    # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no
-    # answer
-    control: np.ndarray,
+    control: np.ndarray,  # probability of each option, nan rows where there is none, shape (n, K)
     treatment: np.ndarray,  # the same, in the same order
     cluster: Sequence,  # scenario of each pair, shape (n,)
     rule: RatingRule,  # scale, sign, references and rational answer
@@ -280,13 +233,11 @@ def rating_effect(
     towards: float = 1,  # 1: unreadable answers move the mean up; -1: down
 ) -> Estimate:
     "Mean score of pairs, with an interval over scenarios and over what crosses them."
-    exact = np.ndim(control) == 2
-    if unread is not None:
-        score = furthest_scores(control, treatment, unread, rule, measure, towards)
+    if unread is None:
+        score = expected_scores(control, treatment, rule, measure)
     else:
-        score = (expected_scores if exact else rating_scores)(control, treatment, rule, measure)
-    given = np.asarray(control, float) if exact else _as_distributions(control, rule.options)
-    firm = firmness_of_ratings(given, np.asarray(treatment, float)) if exact else 1.0
+        score = furthest_scores(control, treatment, unread, rule, measure, towards)
+    firm = firmness_of_ratings(control, treatment)
     weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     tables, lost = score_tables(rule, measure), np.isnan(score)
     of_chance = np.broadcast_to(tables.mean(axis=(1, 2)), score.shape)
@@ -294,7 +245,7 @@ def rating_effect(
     random = float(counts @ of_chance / counts.sum()) if counts.any() else nan
     null = 0.0 if measure in RATIONAL_ZERO else random
     units = cluster, crossed
-    found = _mean_of_pairs(score, [given], tables, units, weights, measure, firm, null)
+    found = _mean_of_pairs(score, [control], tables, units, weights, measure, firm, null)
     kinds = "scenario-cluster t" if crossed is None else "two-way cluster t"
     zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
     chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
@@ -318,7 +269,7 @@ def rating_difference(
     "Mean score of one participant less that of another, paired."
     first, second = (expected_scores(*each, rule, measure) for each in (one, other))
     weights = np.ones(len(first)) if weight is None else np.asarray(weight, float)
-    controls = [np.asarray(each[0], float) for each in (one, other)]
+    controls = one[0], other[0]
     tables, firm = score_tables(rule, measure), firmness_of_ratings(*one, *other)
     units = cluster, crossed
     found = _mean_of_pairs(first - second, controls, tables, units, weights, measure, firm)

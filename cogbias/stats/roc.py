@@ -12,8 +12,8 @@ from math import nan, sqrt
 import numpy as np
 import pandas as pd
 
-from .adjusted import cluster_blocks, limits_within
-from .clusters import combine_strata
+from .adjusted import limits_within
+from .clusters import cluster_blocks, over_blocks
 from .estimates import Estimate, critical_value, nothing, two_sided_p
 
 # %% ../../nbs/stats/20_roc.ipynb #4415758d
@@ -38,11 +38,9 @@ def _with_interval(value: float, rows: list[tuple], ends: tuple[float, float]) -
     columns = dict(zip(("cluster", "stratum", "difference"), map(list, zip(*rows))))
     signs = {name: -1.0 if name[0] == "-" else 1.0 for name in columns["stratum"]}
     blocks = cluster_blocks(columns, signs)
-    ones = np.ones(len(blocks.size))
-    found = combine_strata(blocks.mean, blocks.variance, blocks.smallest, ones, unit="area")
-    found = replace(found, estimate=value, n_clusters=int(blocks.size.sum()), p_value=nan)
+    found = replace(over_blocks(blocks, "area"), estimate=value, p_value=nan)
     if found.se > 0:
-        low, high = limits_within(value, found.se, critical_value(found.df, 0.95), ends)
+        low, high = limits_within(value, found.se, critical_value(found.df), ends)
         return replace(found, ci_low=low, ci_high=high)
     return found if np.isnan(found.ci_low) else replace(found, ci_low=value, ci_high=value)
 

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .adjusted import cluster_blocks
-from .clusters import Columns, combine_strata
+from .clusters import Columns, cluster_blocks, over_blocks
 from .estimates import Estimate, joined, settled
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #a6b1bc66
@@ -92,18 +91,11 @@ def _contrast_of_cells(name: str, cells: _Cells, cluster: np.ndarray, unit: str)
     for cell in np.flatnonzero(cells.stand_in):
         block = blocks.block[clusters[number == cell][0]]
         variance[block] += weights[CELLS[cell]] ** 2 * cells.stand_in[cell]
-    ones = np.ones(len(blocks.size))
-    found = combine_strata(blocks.mean, variance, blocks.smallest, ones, unit=unit)
-    found = replace(found, n_clusters=int(blocks.size.sum()))
+    found = over_blocks(blocks._replace(variance=variance), unit)
     if not cells.stand_in.any() or np.isnan(found.se):
         return found
     note = "a cell without spread: its binomial variance stands in"
     return replace(found, status="constant_cell", detail=joined(found.detail, note))
-
-
-def _names_of_clusters(table: Columns) -> np.ndarray:
-    "Cluster of every syllogism; without a column each is its own."
-    return np.asarray(table["cluster"] if "cluster" in table else range(len(table["stratum"])))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #7d44d743
 class SignalDetectionShift(NamedTuple):
@@ -127,7 +119,7 @@ def signal_detection_shift(
     exact: bool = False,
 ) -> SignalDetectionShift:
     "Shift of criterion and sensitivity from believable to unbelievable, over syllogisms."
-    return _both_contrasts(_cells(table, z_scale, exact), _names_of_clusters(table))
+    return _both_contrasts(_cells(table, z_scale, exact), np.asarray(table["cluster"]))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #5e53d117
 def signal_detection_difference(
@@ -156,4 +148,4 @@ def logit_interaction(
 ) -> Estimate:
     "Interaction of logic and belief in log-odds, over syllogisms."
     cells = _cells(table, logit_scale, exact)
-    return _contrast_of_cells("interaction", cells, _names_of_clusters(table), "logit")
+    return _contrast_of_cells("interaction", cells, np.asarray(table["cluster"]), "logit")

@@ -12,17 +12,16 @@ from math import nan, sqrt
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from .crossed import count_alike, uneven_part
-from .estimates import Estimate, nothing
+from .estimates import Estimate, critical_value, nothing, two_sided_p
 from .proportions import wilson
 
 # %% ../../nbs/stats/21_structure.ipynb #b392643f
 def noise_floor(
-    se: Sequence[float] | np.ndarray,  # standard errors, nan where unknown
-    df: Sequence[float]
-    | np.ndarray
-    | float = nan,  # degrees of freedom; nan where the error is that of a normal
+    se: ArrayLike,  # standard errors, nan where unknown
+    df: ArrayLike | float = nan,  # degrees of freedom; nan where the error is that of a normal
 ) -> np.ndarray:  # in the unit of the errors
     "The mean size of an estimate whose true value is 0."
     from scipy.special import gammaln
@@ -33,9 +32,6 @@ def noise_floor(
     return error / np.where(np.isfinite(freedom), small, 1.0) * sqrt(2 / np.pi)
 
 # %% ../../nbs/stats/21_structure.ipynb #0a6fe414
-_Z_OF_95_PERCENT = 1.959963984540054
-
-
 def beyond_noise(
     effects: pd.DataFrame,  # estimate, se, df, and agree: whether all units show the same
 ) -> pd.DataFrame:  # with floor, beyond, ci_low, ci_high; nan where there is no standard error
@@ -44,8 +40,8 @@ def beyond_noise(
     floor = np.where(effects["agree"] & error.notna(), 0.0, noise_floor(error, effects["df"]))
     beyond = effects["estimate"].abs() - floor
     limits = {
-        "ci_low": beyond - _Z_OF_95_PERCENT * error,
-        "ci_high": beyond + _Z_OF_95_PERCENT * error,
+        "ci_low": beyond - critical_value() * error,
+        "ci_high": beyond + critical_value() * error,
     }
     return effects.assign(floor=floor, beyond=beyond, **limits)
 
@@ -60,7 +56,7 @@ def mean_beyond_noise(
     if known.empty:
         return nothing("insufficient", "no effect has a standard error", **facts)
     mean, se = float(known["beyond"].mean()), sqrt(float((known["se"] ** 2).sum())) / len(known)
-    half = _Z_OF_95_PERCENT * se
+    half = critical_value() * se
     return Estimate(mean, se, ci_low=mean - half, ci_high=mean + half, **facts)
 
 # %% ../../nbs/stats/21_structure.ipynb #42527403
@@ -77,13 +73,11 @@ def _on_fisher_scale(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def rank_correlation(
-    x: Sequence[float] | np.ndarray,  # a fact about each model, nan where unknown
-    y: Sequence[float] | np.ndarray,  # what each model shows, nan where unknown
+    x: ArrayLike,  # a fact about each model, nan where unknown
+    y: ArrayLike,  # what each model shows, nan where unknown
     family: Sequence[str] | None = None,  # family of each model; None: each is its own
 ) -> Estimate:
     "Spearman's rho with an interval whose units are families."
-    from scipy.stats import t
-
     x, y = np.asarray(x, float), np.asarray(y, float)
     owner = np.arange(len(x)) if family is None else np.asarray(family).astype(str)
     known = np.isfinite(x) & np.isfinite(y)
@@ -105,9 +99,9 @@ def rank_correlation(
         why = "the ranks agree perfectly, which leaves no interval"
         return Estimate(round(rho), status="bounded", detail=why, **facts)
     se = sqrt(df / count * float(np.square(np.array(without) - np.mean(without)).sum()))
-    half = float(t.ppf(0.975, df)) * se
+    half = critical_value(df) * se
     low, high = np.tanh([whole - half, whole + half])
-    tested = {"p_value": float(2 * t.sf(abs(whole) / se, df)), "p_method": "t over families"}
+    tested = {"p_value": two_sided_p(whole / se, df), "p_method": "t over families"}
     few = {"status": "few_clusters", "detail": f"{count} families"} if count < 6 else {}
     limits = dict(df=df, ci_low=float(low), ci_high=float(high))
     return Estimate(rho, se * (1 - rho * rho), **limits, **tested, **few, **facts)
@@ -123,7 +117,7 @@ def _share_between_levels(values: np.ndarray, level: np.ndarray) -> float:
 
 
 def spread_between(
-    y: Sequence[float] | np.ndarray,  # what each model shows, nan where unknown
+    y: ArrayLike,  # what each model shows, nan where unknown
     level: Sequence[str],  # developer of each model
     family: Sequence[str],  # family of each model, within one developer
     draws: int = 999,  # dealings of families to developers
@@ -151,12 +145,10 @@ def spread_between(
 
 # %% ../../nbs/stats/21_structure.ipynb #1a3c85e9
 def pooled_share(
-    k: Sequence[float] | np.ndarray,  # answers of the kind that is counted, per paradigm
-    n: Sequence[float] | np.ndarray,  # answers in all, per paradigm
+    k: ArrayLike,  # answers of the kind that is counted, per paradigm
+    n: ArrayLike,  # answers in all, per paradigm
 ) -> Estimate:
     "A share over paradigms, with an interval that allows for their differences."
-    from scipy.stats import norm, t
-
     k, n = np.asarray(k, float), np.asarray(n, float)
     k, n = k[n > 0], n[n > 0]
     groups, total = len(n), float(n.sum())
@@ -176,7 +168,7 @@ def pooled_share(
         return Estimate(
             share, ci_low=low, ci_high=high, **facts, method="Wilson", target="F", detail=said
         )
-    ratio = float(norm.ppf(0.975) / t.ppf(0.975, df)) ** 2
+    ratio = (critical_value() / critical_value(df)) ** 2
     worth = min(total, share * (1 - share) / variance) * ratio
     low, high = wilson(share * worth, worth)
     counts = f", which count as {df + 1:.1f} that weigh alike" if df < groups - 1 else ""

@@ -53,9 +53,9 @@ def pair_index(
 DRAWS, SEED = 10_000, 42
 
 
-def _drawn_means(pair: Pair, draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _drawn_means(pair: Pair, draws: int) -> tuple[np.ndarray, np.ndarray]:
     "Means of answers drawn again, control and treatment by turns, each of shape (draws,)."
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(SEED)  # which starts anew for every pair
     n, m = len(pair.control), len(pair.treatment)
     if n == m:
         at = generator.integers(0, n, size=(draws, 2, n))
@@ -70,10 +70,9 @@ def _drawn_means(pair: Pair, draws: int, seed: int) -> tuple[np.ndarray, np.ndar
 def resampling_sd(
     pair: Pair,  # answers to one scenario
     draws: int = DRAWS,
-    seed: int = SEED,  # of the generator, which starts anew for every pair
 ) -> float:  # 0 or more; nan where no draw has an index
     "Standard deviation of the index over answers drawn again."
-    found = _index_of_means(*_drawn_means(pair, draws, seed), pair.anchor)
+    found = _index_of_means(*_drawn_means(pair, draws), pair.anchor)
     found = found[~np.isnan(found)]
     return float(found.std()) if len(found) else nan
 
@@ -109,11 +108,9 @@ def _half_of_two_sided(distances: Sequence[float]) -> float:
 
 def susceptibility_index(
     pairs: Sequence[Pair],  # scenarios of one bias, those with enough answers
-    draws: int = DRAWS,
-    seed: int = SEED,
 ) -> SusceptibilityIndex:
     "Mean distance over pairs of prompts, as in Pagliaro (2026)."
-    found = [(pair_index(each), resampling_sd(each, draws, seed)) for each in pairs]
+    found = [(pair_index(each), resampling_sd(each)) for each in pairs]
     found = [(distance, sd) for distance, sd in found if not np.isnan(distance)]
     if not found:
         return SusceptibilityIndex(nan, nan, nan, nan, ())
@@ -130,12 +127,11 @@ def susceptibility_index(
 # %% ../../nbs/stats/08_susceptibility.ipynb #ea5c4f0a
 def marks_from_the_smallest(
     p_values: Sequence[float],  # of all rows; nan counts as 1
-    alpha: float = 0.05,  # between 0 and 1
 ) -> np.ndarray:  # whether a row is marked, shape (rows,)
     "The published corrected mark: sorted p-values up to the first above i/m alpha."
     p = np.nan_to_num(np.asarray(p_values, float), nan=1.0)
     order = np.argsort(p, kind="stable")
-    passes = p[order] <= alpha * np.arange(1, len(p) + 1) / len(p)
+    passes = p[order] <= 0.05 * np.arange(1, len(p) + 1) / len(p)
     marked = np.zeros(len(p), bool)
     marked[order[np.cumprod(passes).astype(bool)]] = True
     return marked

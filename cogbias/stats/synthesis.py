@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from .adjusted import limits_within
 from .estimates import Estimate, critical_value, joined, nothing, with_t
@@ -87,8 +88,8 @@ class Synthesis(NamedTuple):
 
 
 def synthesise(
-    effects: Sequence[float] | np.ndarray,  # one per model
-    variances: Sequence[float] | np.ndarray,  # squared standard errors
+    effects: ArrayLike,  # one per model
+    variances: ArrayLike,  # squared standard errors
     unit: str = "probability",  # unit of the effects
 ) -> Synthesis:
     "Random-effects mean, prediction interval and spread of independent effects."
@@ -101,7 +102,7 @@ def synthesise(
         why = joined("no effect to combine" if k == 0 else "one effect", left_out)
         if k == 0:
             return Synthesis(nothing("insufficient", why, **known), (nan, nan), nan, nan, nan)
-        alone = with_t(float(studies.y[0]), sqrt(studies.v[0]), nan, 0.95)
+        alone = with_t(float(studies.y[0]), sqrt(studies.v[0]), nan)
         said = dict(method="one effect, normal interval", p_method="normal", target="F")
         mean = Estimate(**alone, **known, **said, status="too_few_clusters", detail=why)
         return Synthesis(mean, (nan, nan), nan, nan, nan)
@@ -110,21 +111,21 @@ def synthesise(
     se = sqrt(max(1.0, q / df) / weight.sum())
     few = f"{k} effects: the interval is rough" if k < 6 else ""
     found = Estimate(
-        **with_t(mean, se, df, 0.95),
+        **with_t(mean, se, df),
         **known,
         method="REML, Knapp-Hartung with q >= 1",
         p_method="t",
         status="few_clusters" if few else "ok",
         detail=joined(few, left_out),
     )
-    half = critical_value(df, 0.95) * sqrt(tau2 + se**2) if k > 2 else nan
+    half = critical_value(df) * sqrt(tau2 + se**2) if k > 2 else nan
     q = _fit(studies, 0.0).q
     return Synthesis(found, (mean - half, mean + half), sqrt(tau2), q, float(chdtrc(df, q)))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #c17c614c
 def hunter_schmidt_ratio(
-    effects: Sequence[float] | np.ndarray,  # cut to [0, 1] in the thesis
-    variances: Sequence[float] | np.ndarray,  # sampling variances
+    effects: ArrayLike,  # cut to [0, 1] in the thesis
+    variances: ArrayLike,  # sampling variances
 ) -> float:  # at most 1; nan with fewer than two effects
     "Hunter and Schmidt's homogeneity ratio (replication only)."
     studies = _usable(effects, variances)
@@ -144,19 +145,18 @@ def _within(mean: float, limits: tuple[float, float], unit: str) -> tuple[float,
 
 def synthesise_by(
     table: pd.DataFrame,  # one row per model and bias, all in one unit
-    by: str = "paradigm",  # column of groups: one synthesis each
     unit: str = "probability",  # of the effects
 ) -> pd.DataFrame:  # one row per group, in order of appearance
     "A synthesis of each group of an effects table."
     rows = []
-    for name, part in table.groupby(by, sort=False, observed=True):
+    for name, part in table.groupby("paradigm", sort=False, observed=True):
         found = synthesise(part["estimate"], part["se"] ** 2, unit=unit)
         mean = found.mean
         low, high = _within(mean.estimate, (mean.ci_low, mean.ci_high), unit)
         ahead = _within(mean.estimate, found.prediction, unit)
         rows.append(
             {
-                by: name,
+                "paradigm": name,
                 "k": mean.n_clusters,
                 "estimate": mean.estimate,
                 "ci_low": low,
