@@ -923,7 +923,7 @@ def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> No
 # %% ../nbs/11_cli.ipynb #fca76c73
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as csv, malberg or pagliaro.")],
+    format: Annotated[str, typer.Argument(help="Such as csv, malberg, mohr or pagliaro.")],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
         Path,
@@ -931,7 +931,7 @@ def import_command(
             "--out",
             parser=_path,
             metavar="FILE|DIR",
-            help="File of items; for a format with answers, an outputs folder.",
+            help="File of items or effects; for a format with answers, an outputs folder.",
         ),
     ],
     paradigms: Annotated[
@@ -946,7 +946,7 @@ def import_command(
     ] = None,
 ) -> None:
     "Import published items or answers, or a table."
-    from cogbias.exchange import holds_answers, import_answers, import_items
+    from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
     from cogbias.exchange.instructed_to_bias import import_lines
 
     if holds_answers(format, path):
@@ -956,6 +956,9 @@ def import_command(
         return
     if paradigms or where:
         raise typer.BadParameter("--paradigm and --where select answers, and this format has none")
+    if format in EFFECTS:
+        _save(EFFECTS[format](path), out, "effects")
+        return
     table = import_items(format, path)
     _print(*import_lines(table))
     _save(table, out, "items")
