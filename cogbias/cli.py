@@ -840,13 +840,23 @@ def compare(
         list[str] | None,
         typer.Argument(metavar="[A B ...]", help="Participants to compare; default: all."),
     ] = None,
+    arms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arms",
+            metavar="NAME=PARTICIPANT",
+            help="A participant under another name, such as base=hf/gpt2; repeatable.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     "Compare participants: differences, ranks, familiar wordings."
-    from cogbias.compare import compare
+    from cogbias.compare import compare, with_shown_names
 
-    found = compare(folder, *(participants or ()))
+    named = dict(_pair("--arms", each, "base=hf/gpt2") for each in arms or [])
+    found = compare(folder, *(participants or ()), *named.values())
+    found = with_shown_names(found, {who: arm for arm, who in named.items()}, beside=True)
     if out:
         _save(found.differences, out, "differences")
     if as_json:
