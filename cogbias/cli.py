@@ -829,13 +829,23 @@ def compare(
         list[str] | None,
         typer.Argument(metavar="[A B ...]", help="Participants to compare; default: all."),
     ] = None,
+    arms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arms",
+            metavar="NAME=PARTICIPANT",
+            help="A participant under another name, such as base=hf/gpt2; repeatable.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     "Compare participants: differences, ranks, familiar wordings."
-    from cogbias.compare import compare
+    from cogbias.compare import compare, with_shown_names
 
-    found = compare(folder, *(participants or ()))
+    named = dict(_pair("--arms", each, "base=hf/gpt2") for each in arms or [])
+    found = compare(folder, *(participants or ()), *named.values())
+    found = with_shown_names(found, {who: arm for arm, who in named.items()}, beside=True)
     if out:
         _save(found.differences, out, "differences")
     if as_json:
@@ -911,7 +921,7 @@ def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> No
 # %% ../nbs/11_cli.ipynb #fca76c73
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as csv, malberg or pagliaro.")],
+    format: Annotated[str, typer.Argument(help="Such as csv, malberg, mohr or pagliaro.")],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
         Path,
@@ -919,7 +929,7 @@ def import_command(
             "--out",
             parser=_path,
             metavar="FILE|DIR",
-            help="File of items; for a format with answers, an outputs folder.",
+            help="File of items or effects; for a format with answers, an outputs folder.",
         ),
     ],
     paradigms: Annotated[
@@ -934,7 +944,7 @@ def import_command(
     ] = None,
 ) -> None:
     "Import published items or answers, or a table."
-    from cogbias.exchange import holds_answers, import_answers, import_items
+    from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
     from cogbias.exchange.instructed_to_bias import import_lines
 
     if holds_answers(format, path):
@@ -944,6 +954,9 @@ def import_command(
         return
     if paradigms or where:
         raise typer.BadParameter("--paradigm and --where select answers, and this format has none")
+    if format in EFFECTS:
+        _save(EFFECTS[format](path), out, "effects")
+        return
     table = import_items(format, path)
     _print(*import_lines(table))
     _save(table, out, "items")

@@ -28,6 +28,7 @@ from cogbias.effects.answers import (
     read_options,
 )
 from .effects.choices import gap_of_clusters
+from .effects.familiar import familiar_row
 from .effects.registry import READS, estimator_of, found_by, only_condition_asked
 from cogbias.effects.places import (
     MOST_BY_PLACE,
@@ -193,48 +194,6 @@ def _rank_rows(
             row |= {"n_clusters": clusters}
         rows.append(row)
     return rows
-
-# %% ../nbs/09_compare.ipynb #2ef0ed5d
-def _familiar_row(contrast: Contrast, name: str, answers: Answered) -> dict[str, Any] | None:
-    "Published wording minus the others; None where items do not say which is which."
-    layout = answers.layout
-    if "is_original" not in layout:
-        return None
-    chosen, unit = layout.selected(contrast), layout.unit[0]
-    old = chosen & layout.column("is_original").astype(bool)
-    new = chosen & ~np.isin(unit, unit[old])
-    if not new.any():  # wordings vary inside of each cluster: its other wordings are the new ones
-        new = chosen & ~old
-    if "option_order" in layout and old.any():
-        order = layout.column("option_order")
-        new = new & np.isin(order.astype(str), order[old].astype(str))
-    found, lacking = [], []
-    for word, asked in {"published": old, "new": new}.items():
-        part = answers.part(asked[answers.item])
-        said = found_by(contrast, READS[estimator_of(contrast).reads](part, contrast))
-        found.append(said.main if said else nothing("undefined", "says nothing of these"))
-        if np.isnan(found[-1].estimate):
-            lacking.append(f"{'no effect' if len(part.item) else 'no answers'} in {word} wording")
-    named = {"participant": name, "measure": contrast.measure, "unit": contrast.unit}
-    if lacking:
-        return named | {"n_published": 0, "n_new": 0, "detail": " and ".join(lacking)}
-    published, new = found
-    one = published.n_clusters <= 1
-    reach = pd.DataFrame(found, columns=["ci_low", "estimate", "ci_high"], dtype=float).diff(axis=1)
-    old, other = reach[["estimate", "ci_high"]].to_numpy() * [[0.0 if one else 1.0], [1.0]]
-    below, above = np.hypot(np.nan_to_num(old), other[::-1])  # what is subtracted is turned round
-    gap = published.estimate - new.estimate
-    note = "one published wording carries no interval of its own: this is that of the new ones"
-    return named | {
-        "published": published.estimate,
-        "new": new.estimate,
-        "estimate": 0.0 if abs(gap) < EQUAL else gap,
-        "ci_low": gap - below,
-        "ci_high": gap + above,
-        "n_published": published.n_clusters,
-        "n_new": new.n_clusters,
-        "detail": note if one else "published and new clusters, limits squared and added",
-    }
 
 # %% ../nbs/09_compare.ipynb #e2f3ff1b
 DIFFERENCES = {  # column -> its meaning
@@ -434,7 +393,7 @@ def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: fl
             both = {each: here[name][each] for each in pair}
             differences.append({"paradigm": name, **_difference(contrast, both)})
         for each, answers in here[name].items():
-            if (row := _familiar_row(contrast, each, answers)) is not None:
+            if (row := familiar_row(contrast, each, answers)) is not None:
                 familiar.append({"paradigm": name, **row})
     if not differences:
         raise CogbiasError(

@@ -584,6 +584,7 @@ SECTIONS = (
         "published",
         "Published results",
         "What papers printed, recomputed from their own numbers: what holds, and what does not.",
+        order=("coverage", "classics", "instructed_to_bias", "managerial", "bets", "pagliaro"),
     ),
     Section("exchange", "Exchange", "Published data and tables of other tools, in and out."),
     Section("fillings", "Fillings", "Stories that a model writes: asked for, checked, reviewed."),

@@ -32,6 +32,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def lacks_published_data(notebook: Path) -> bool:
+    "Whether a page is computed from published files that lie beside the checkout, and do not here."
+    return "COGBIAS_DATA" in notebook.read_text(encoding="utf-8") and not SHARED.exists()
+
+
 @pytest.fixture(scope="session")
 def published() -> Path:
     "The published data of the InstructedToBias project."

@@ -55,6 +55,15 @@ def test_a_difference_is_that_of_the_two_effects(folder):
         assert row["ci_low"] <= row["estimate"] <= row["ci_high"]
 
 
+def test_arms_are_participants_under_other_names(folder, capsys):
+    arms = ("--arms", "base=sim/rational", "--arms", "tuned=sim/human")
+    printed = said(capsys, "compare", folder, *arms)
+    assert "base minus tuned" in printed and "sim/" not in printed.partition("Ranks")[0]
+    table = json.loads(said(capsys, "compare", folder, *arms, "--json"))["differences"]
+    assert {each["first"] for each in table} == {"sim/rational"}
+    assert {each["first_shown_name"] for each in table} == {"base"}
+
+
 def test_one_participant_twice_is_tied_and_not_tested(folder):
     with Folder(folder) as opened:
         trials = trials_of(opened)

@@ -14,6 +14,7 @@ import pytest
 from nbdev.config import get_config
 from nbdev.doclinks import nbglob
 from nbdev.test import _keep_file, test_nb as run_notebook
+from conftest import lacks_published_data
 from tiers import KINDS
 
 CONFIG = get_config()
@@ -71,6 +72,8 @@ def cases() -> Iterator[Any]:
     for path in NOTEBOOKS:
         name = path.relative_to(CONFIG.nbs_path.absolute()).as_posix()
         marks = [pytest.mark.slow] if _is_slow(name) else []
+        if lacks_published_data(path):
+            marks.append(pytest.mark.skip(reason="the published data are not here"))
         yield pytest.param(path, LEFT_OUT, id=name, marks=marks)
         slow = re.search(r'"#\|\s*slow\b', path.read_text(encoding="utf-8"))
         if slow and not name.startswith("benchmarks/"):

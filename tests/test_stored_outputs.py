@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import NOTEBOOKS
+from conftest import NOTEBOOKS, lacks_published_data
 from nbdev.test import _keep_file
 
 # what differs from run to run: addresses, places of files, times, dates
@@ -34,6 +34,8 @@ def with_outputs() -> list[str]:
     for path in sorted(NOTEBOOKS.rglob("*.ipynb")):
         name = path.relative_to(NOTEBOOKS).as_posix()
         if name.startswith(LEFT_OUT) or ".ipynb_checkpoints" in name:
+            continue
+        if lacks_published_data(path):
             continue
         if _keep_file(path, ".notest") and any(texts(nbformat.read(path, 4))):
             names.append(name)

@@ -8,7 +8,7 @@ __all__ = ['AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'interval', 'interva
            'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'choice_points', 'of_every_kind',
            'first_pair', 'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings',
            'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label',
-           'score_label', 'human_rows', 'human_table', 'comparison_note']
+           'score_label', 'human_rows', 'human_table', 'comparison_note', 'familiar_note']
 
 # %% ../../nbs/reporting/02_cell.ipynb #188de06c
 import html
@@ -671,3 +671,15 @@ def comparison_note(
     lines = [SAME_SCALE.format(unit=plain_words(unit))] if unit in set(human["unit"]) else []
     lines += [POOLED_SD] if "pooled SD" in set(human["unit"]) else []
     return " ".join([*lines, GRADES])
+
+# %% ../../nbs/reporting/02_cell.ipynb #9c1f4be2
+def familiar_note(
+    row: Mapping[str, Any] | None,  # from familiar_row
+) -> str:  # markdown; empty where one of the two says nothing
+    "What the published wording does beyond the wordings written for this package."
+    if row is None or "estimate" not in row:
+        return ""
+    return (
+        f"Published minus new wording: {interval(row)} ({row['n_published']} and {row['n_new']} "
+        "clusters). An interval without 0 suggests that the published wording was seen in training."
+    )

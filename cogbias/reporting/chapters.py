@@ -15,9 +15,12 @@ import pandas as pd
 from .. import figures
 from ..design import Paradigm, human_reference
 from ..effects import Analysis
-from ..effects.answers import answered, read_prompts
+from ..effects.answers import Layout, answered, read_prompts
 from ..effects.choices import score_clusters
+from ..effects.familiar import familiar_row
 from ..effects.published import published_columns
+from ..effects.table import answers_by_participant
+from ..participants.trials import typed_trials
 from .markup import NO_FORMULAS, plain_words
 from . import cell as words
 from . import methods, readings
@@ -272,6 +275,9 @@ class CellReport:
         if len(known):
             show_table(words.human_table(known))
         show(words.comparison_note(known, self.paradigm.headline.unit))
+        layout = Layout(self.items)
+        for name, answers in answers_by_participant(typed_trials(self.trials), layout):
+            show(words.familiar_note(familiar_row(self.paradigm.headline, name, answers)))
 
     def training(self) -> None:
         "How an encoder was trained that the study trained itself."
