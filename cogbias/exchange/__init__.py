@@ -24,6 +24,7 @@ from cogbias.exchange.answers import (
     part_of,
     with_readings,
 )
+from .bais import import_bais
 from .instructed_to_bias import import_instructed_to_bias
 from .malberg import import_malberg
 from .pagliaro import import_pagliaro
@@ -154,6 +155,7 @@ def import_tables(
 
 ANSWERED: Mapping[str, Callable[..., Imported]] = MappingProxyType(
     {
+        "bais": import_bais,
         "malberg": import_malberg,
         "pagliaro": import_pagliaro,
         **dict.fromkeys((each.removeprefix(".") for each in TABLES), import_tables),
