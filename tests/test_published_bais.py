@@ -77,7 +77,8 @@ def test_the_printed_table_of_domains_is_that_of_the_stored_numbers() -> None:
 
 FILLED = re.compile(  # what the scripts fill in
     r"\{anchor\}|\n|sentencing (?:decision|recommendation)|decision|sentence\b|Lena M\.|James T\."
-    r"|Diana R\.|Kelly P\.|(?:months )?(?:on|of|in) (?:probation|jail time|jail)|\$|(?:k|months) figure|/100(?: figure)?"
+    r"|Diana R\.|Kelly P\.|(?:months )?(?:on|of|in) (?:probation|jail time|jail)|\$"
+    r"|(?:k|months) figure|/100(?: figure)?"
 )
 
 
@@ -150,7 +151,7 @@ def test_both_readings_and_the_wording_lie_beside_the_answers(folder: Path) -> N
     assert prompts.str.contains("previous salary was $165k per year", regex=False).any()
     high = mine[mine["condition"] == "high"]
     declined = high[(high["status"] == "refusal") & (high["value_stored"] == 165)]
-    assert len(declined) == 5 and declined["response"].str.contains("instead|rather").all()
+    assert len(declined) == 5 and declined["response"].str.startswith("I appreciate").all()
 
 
 def test_an_index_of_seven_judgments_is_bounded_by_its_refusals(folder: Path) -> None:
