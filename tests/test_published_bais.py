@@ -154,10 +154,15 @@ def test_both_readings_and_the_wording_lie_beside_the_answers(folder: Path) -> N
     assert len(declined) == 5 and declined["response"].str.startswith("I appreciate").all()
 
 
-def test_an_index_of_seven_judgments_is_bounded_by_its_refusals(folder: Path) -> None:
+def test_an_index_has_an_interval_for_these_prompts_and_bounds_of_its_refusals(
+    folder: Path,
+) -> None:
     rows = effects_of(folder)
-    mine = rows[(rows["participant"] == "claude-haiku-4-5") & (rows["group"] == "all")]
-    bounds = mine[mine["measure"].isin(["anchor_shift_lower", "anchor_shift_upper"])]
-    assert len(bounds) == 2 and bounds["estimate"].notna().all()
-    opus = rows[(rows["participant"] == "claude-opus-4-6") & (rows["measure"] == "anchor_shift")]
-    assert set(opus[opus["group"] == "all"]["target"]) == {"S", "F"}
+    mine = rows[(rows["participant"] == "claude-sonnet-4-6") & (rows["group"] == "all")]
+    index = mine[mine["measure"] == "anchor_shift"].set_index("target")
+    low, high = (
+        mine.loc[mine["measure"] == f"anchor_shift_{end}", "estimate"].item()
+        for end in ("lower", "upper")
+    )
+    assert low < index.loc["S", "estimate"] == index.loc["F", "estimate"] < high
+    assert index.loc["F", "ci_low"] < index.loc["F", "estimate"] < index.loc["F", "ci_high"]
