@@ -24,6 +24,7 @@ from cogbias.exchange.answers import (
     part_of,
     with_readings,
 )
+from .anchoring_llms import import_anchoring_llms
 from .bais import import_bais
 from .instructed_to_bias import import_instructed_to_bias
 from .malberg import import_malberg
@@ -155,6 +156,7 @@ def import_tables(
 
 ANSWERED: Mapping[str, Callable[..., Imported]] = MappingProxyType(
     {
+        "anchoring-llms": import_anchoring_llms,
         "bais": import_bais,
         "malberg": import_malberg,
         "pagliaro": import_pagliaro,

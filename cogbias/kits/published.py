@@ -138,12 +138,12 @@ def _no_items(name: str, where: str) -> Callable[..., pd.DataFrame]:
     return items
 
 
-def _as_declared(contrast: Contrast) -> Contrast:
+def _as_declared(contrast: Contrast, fewest: int) -> Contrast:
     "The contrast as these data need it; a published score as it is."
     if contrast.replication:
         return contrast
     compared = contrast.control is not None
-    return replace(contrast, fewest=FEWEST_READINGS, these_prompts=compared)
+    return replace(contrast, fewest=fewest, these_prompts=compared)
 
 
 def published(
@@ -153,6 +153,7 @@ def published(
     *contrasts: Contrast,  # the headline first
     where: str,  # where the answers are, and how they come in
     factors: Mapping[str, str] = {},  # what else its items tell -> meaning
+    fewest: int = FEWEST_READINGS,  # answers that a condition of a pair needs
 ) -> Paradigm:
     "A published experiment whose answers are imported and read again."
     present = {column for pair in pairs for column in pair.factors()}
@@ -163,7 +164,7 @@ def published(
         **vars(about),
         name=name,
         items=_no_items(name, where),
-        contrasts=tuple(map(_as_declared, contrasts)),
+        contrasts=tuple(_as_declared(each, fewest) for each in contrasts),
         factors=FACTORS | optional | factors,
         breakdown=(),
         clusters="published pairs of prompts",
