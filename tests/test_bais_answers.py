@@ -39,7 +39,7 @@ def raw_answers() -> dict[tuple[str, int], tuple[str, str]]:
 
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the archive of published answers is not there")
-def test_at_most_one_in_a_hundred_is_misread_and_one_in_ten_unread() -> None:
+def test_at_most_one_in_two_hundred_is_misread_and_two_in_a_hundred_unread() -> None:
     answers, misread, unread = raw_answers(), [], []
     for name, line, label in LABELS:
         vignette, text = answers[name, line]
@@ -49,5 +49,5 @@ def test_at_most_one_in_a_hundred_is_misread_and_one_in_ten_unread() -> None:
             misread.append((name, line, label, got.value))
         elif got.status != "ok" and got.status not in READ_AS.get(label, set()):
             unread.append((name, line, label, got.detail))
-    assert len(misread) <= 2, misread
-    assert len(unread) <= 20, unread
+    assert len(misread) <= 1, misread
+    assert len(unread) <= 4, unread

@@ -29,6 +29,7 @@ NOTEBOOKS = sorted(
 # and what renders (each test of a report).
 SLOW = (
     *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "running/00_engine.ipynb"),
+    *("published/bais.ipynb", "published/anchoring_llms.ipynb"),
     *(
         "kits/frames.ipynb",
         "07_executors.ipynb",

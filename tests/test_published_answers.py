@@ -42,7 +42,7 @@ import pagliaro  # noqa: E402
 ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "pagliaro_2026.tar.gz"
 needs_texts = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
 FACTS = shipped("data", "published", OUTCOMES)
-NAMES = paradigms("published/*")
+NAMES = paradigms("published/pagliaro_*")
 EVERY_DAY = ("published/pagliaro_anchoring", "published/pagliaro_primacy")
 
 

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['TO_ANSWER', 'REFUSES', 'ANSWERS_NEITHER', 'HEDGES', 'MARKED', 'ANOTHER_TEXT', 'FORMULA', 'ENDS_SENTENCE',
-           'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'NO_PERCENTAGE', 'ENDED', 'Reading', 'unread', 'read',
-           'json_answer', 'before_another_text', 'marked_answer', 'may_go_on', 'breaks_off', 'no_answer', 'weak_sign',
-           'without_texts', 'nothing_chosen', 'label_of_number', 'read_options', 'unsure_number', 'read_number',
-           'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
+           'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'NO_PERCENTAGE', 'IN_THOUSANDS', 'IN_FULL', 'ENDED',
+           'Reading', 'unread', 'read', 'json_answer', 'before_another_text', 'marked_answer', 'may_go_on',
+           'breaks_off', 'no_answer', 'weak_sign', 'without_texts', 'nothing_chosen', 'label_of_number', 'read_options',
+           'unsure_number', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
 
 # %% ../../nbs/choices/08_reading.ipynb #b3086348
 import json
@@ -372,6 +372,8 @@ def unsure_number(
 
 
 NO_PERCENTAGE = "a percentage where none is asked for"
+IN_THOUSANDS = re.compile(r"(?i)\bin thousands\b")
+IN_FULL = re.compile(r"(?i)[$\u20ac\u00a3].*\d|.*(?:k|thousand)$")  # $145,000 or 145k
 
 
 def read_number(
@@ -401,7 +403,10 @@ def read_number(
         return unread(f"in {unit}, where another unit is asked for")
     if cut and not text[number.end :].strip(" %"):
         return unread("number may be cut off", "truncated")
-    return Reading(plain_number(number.value), number.value, "ok", detail)
+    value, written = number.value, text[number.start : number.end].strip()
+    if value >= 1000 and IN_THOUSANDS.search(question) and IN_FULL.match(written):
+        value /= 1000
+    return Reading(plain_number(value), value, "ok", detail)
 
 # %% ../../nbs/choices/08_reading.ipynb #da374176
 def read_scale(

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
-           'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'OPENS_LIST', 'LISTED',
-           'SHAPES_OF_LISTED_LINES', 'IS_RESULT', 'WORD_VALUES', 'UNITS', 'BEHIND', 'ASKED_IN', 'NAMED', 'Number',
-           'number_of', 'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers',
-           'concludes', 'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number', 'plain_number',
-           'with_digits', 'foreign_unit', 'scale_steps', 'without_scale']
+           'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'OPENS_WITH_ANSWER',
+           'OPENS_LIST', 'LISTED', 'SHAPES_OF_LISTED_LINES', 'IS_RESULT', 'WORD_VALUES', 'UNITS', 'BEHIND', 'ASKED_IN',
+           'NAMED', 'Number', 'number_of', 'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers',
+           'free_numbers', 'concludes', 'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number',
+           'plain_number', 'with_digits', 'foreign_unit', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -315,7 +315,11 @@ def concludes(
     )
 
 
-BOLD = re.compile(r"\*\*([^*\n]{1,40})\*\*")
+BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
+OPENS_WITH_ANSWER = re.compile(  # My recommendation: 24
+    r"(?i)^(?:\w+ ){0,3}(?:recommendation|recommended|estimate|answer|offer|sentence|assessment)"
+    r"(?: \w+){0,2}: "
+)
 
 
 def bold_number(
@@ -324,10 +328,10 @@ def bold_number(
     "The one number that a response sets in bold, alone or with its unit."
     values = set()
     for found in BOLD.finditer(response):
-        words = normalise(found[1])
+        words = OPENS_WITH_ANSWER.sub("", normalise(found[1]))
         numbers = find_numbers(words)
         alone = len(numbers) == 1 and not re.search(r"[:?!]|\.\s|[^\W\d_]\s?\S*\d", words)
-        if alone and numbers[0].value is not None and len(words[numbers[0].end :].split()) < 3:
+        if alone and numbers[0].value is not None and len(words[numbers[0].end :].split()) < 4:
             values.add(numbers[0].value)
     return values.pop() if len(values) == 1 else None
 

@@ -32,20 +32,23 @@ from ..tables import shipped
 
 # %% ../../nbs/effects/07_published.ipynb #d66e0cb1
 def _share_of_way_to_anchor(
-    anchor: np.ndarray, treatment: np.ndarray, control: np.ndarray
+    anchor: np.ndarray, other: np.ndarray, treatment: np.ndarray, control: np.ndarray
 ) -> np.ndarray:  # nan where there is no way
-    "How much of the way from the control to the anchor the treatment goes."
-    way = anchor - control
+    "How much of the way to the anchor the treatment goes."
+    way = anchor - np.where(np.isnan(other), control, other)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(way == 0, nan, (treatment - control) / way)
 
 
-def _anchor_by_cluster(contrast: Contrast, rows: Rows) -> np.ndarray:
-    "The anchor of every cluster; nan where the treatment was not asked."
-    treated = rows.at("condition", contrast.treatment)
-    anchor = np.full(len(rows.layout.unit[1]), nan)
-    anchor[rows.unit[treated]] = rows["anchor"].astype(float)[treated]
-    return anchor
+def _anchors_by_cluster(contrast: Contrast, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    "The anchor of every cluster, and the other one of its control; nan where there is none."
+    anchor, other = np.full((2, len(rows.layout.unit[1])), nan)
+    for known, condition in ((anchor, contrast.treatment), (other, contrast.control)):
+        there = rows.at("condition", condition)
+        known[rows.unit[there]] = rows["anchor"].astype(float)[there]
+    if contrast.kind == "anchor_pull":
+        other[:] = nan
+    return anchor, other
 
 
 def _pull_by_cluster(contrast: Contrast, rows: Rows) -> np.ndarray:
@@ -58,7 +61,7 @@ def _pull_by_cluster(contrast: Contrast, rows: Rows) -> np.ndarray:
         checked_numbers(rows)[used], rows["weight"][used], segment[used], 2 * units
     )
     treatment, control = middles.reshape(2, -1)
-    return _share_of_way_to_anchor(_anchor_by_cluster(contrast, rows), treatment, control)
+    return _share_of_way_to_anchor(*_anchors_by_cluster(contrast, rows), treatment, control)
 
 
 def _kept_pulls(contrast: Contrast, rows: Rows) -> tuple[np.ndarray, np.ndarray, int]:
@@ -119,11 +122,11 @@ def _these_medians(contrast: Contrast, rows: Rows, pulls: np.ndarray, kept: np.n
     if any(len(np.unique(rows.item[at])) > 1 for at in places):
         said = "several prompts in a condition of a cluster: no interval"
         return Estimate(float(weight @ pulls), status="insufficient", detail=said, **known)
-    anchor = _anchor_by_cluster(contrast, rows)[kept]
+    anchor, other = (each[kept] for each in _anchors_by_cluster(contrast, rows))
 
     def mean_way(middles: np.ndarray) -> np.ndarray:
         treatment, control = np.split(middles, 2, axis=1)
-        return _share_of_way_to_anchor(anchor, treatment, control) @ weight
+        return _share_of_way_to_anchor(anchor, other, treatment, control) @ weight
 
     return resampled_medians([rows["value"][at] for at in places], mean_way, contrast.unit)
 
@@ -251,6 +254,15 @@ ESTIMATORS = {
         control=True,
         factor="anchor",
         bounded=False,
+        gap=pull_gap,
+        these=these_pulls,
+    ),
+    "anchor_shift": Estimator(
+        "shift of the median between two published anchors, per distance of the anchors",
+        anchor_pull,
+        "numbers",
+        control=True,
+        factor="anchor",
         gap=pull_gap,
         these=these_pulls,
     ),

@@ -24,6 +24,8 @@ from cogbias.exchange.answers import (
     part_of,
     with_readings,
 )
+from .anchoring_llms import import_anchoring_llms
+from .bais import import_bais
 from .inspect_logs import import_inspect, save_logs
 from .instructed_to_bias import import_instructed_to_bias
 from .lm_eval import import_lm_eval, save_tasks
@@ -157,6 +159,8 @@ def import_tables(
 
 ANSWERED: Mapping[str, Callable[..., Imported]] = MappingProxyType(
     {
+        "anchoring-llms": import_anchoring_llms,
+        "bais": import_bais,
         "inspect": import_inspect,
         "lm-eval": import_lm_eval,
         "malberg": import_malberg,
