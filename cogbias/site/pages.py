@@ -23,6 +23,7 @@ from cogbias.site.results import (
     LEAST_READ,
     Results,
     counts_in_words,
+    findings,
     glance,
     groups_of_paradigm,
     groups_of_participant,
@@ -90,6 +91,7 @@ def _overview_pages(site: Site, results: Results) -> None:
     said = {"legend": legend(results)}
     lead = "Cognitive biases in language models, measured the way psychologists measure them."
     found = {"counts": counts_in_words(results), "tables": glance(results), "study": results.study}
+    found["findings"] = findings(results)
     site.page("index.html", "index.html", "Results", lead, **found, **said)
     groups = {"groups": groups_of_paradigm(results)}
     lead = "The headline of every paradigm: one row per participant, with interval and verdict."

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['SUITES', 'LEAST_READ', 'MOST_COLUMNS', 'GLANCES', 'suite_title', 'paradigm_rank', 'known_paradigm', 'paradigm_title',
            'measure_title', 'Results', 'axis_limit', 'axis_limits', 'tags_of', 'groups_of_paradigm',
-           'groups_of_participant', 'other_groups', 'glance', 'legend', 'counts_in_words']
+           'groups_of_participant', 'other_groups', 'glance', 'legend', 'findings', 'counts_in_words']
 
 # %% ../../nbs/site/01_results.ipynb #51a0d086
 import re
@@ -363,6 +363,13 @@ def _cell(
     return {"side": said.look, "text": said.number, "word": said.word, "here": here} | links
 
 
+def _people_cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    "The first published result of people for the measure of a headline."
+    known = _human_rows(row["paradigm"], row["measure"], 1.0) if row else []
+    words = {"side": "people", "word": "people", "here": "", "href": None, "answers_href": None}
+    return words | {"text": known[0]["estimate"]} if known else None
+
+
 def _table_at_a_glance(
     results: Results, title: str, names: Sequence[str], rows: Mapping[tuple[str, str], Any]
 ) -> dict[str, Any]:
@@ -375,8 +382,10 @@ def _table_at_a_glance(
         who: {"label": who, "href": results.address(None, who), "tags": tags_of(results, who)}
         for who in people
     }
+    humans = {}
     for name in names:
         row = next((rows[name, who] for who in people if (name, who) in rows), None)
+        humans[name] = _people_cell(row)
         unit = row["unit"] if row else "probability"
         bound = claim(row).bound if row else ""
         tags = [] if unit == "probability" else [unit]
@@ -388,15 +397,18 @@ def _table_at_a_glance(
     for first in people if turned else names:
         keys = [(n, first) if turned else (first, n) for n in (names if turned else people)]
         cells = [_cell(results, rows.get(key), key) for key in keys]
+        cells += [] if turned or not any(humans.values()) else [humans[first]]
         suite = "" if turned else suite_title(first.partition("/")[0])
         suites.setdefault(suite, []).append(heads[first] | {"cells": cells})
     columns = [heads[each] for each in (names if turned else people)]
+    if any(humans.values()) and not turned:
+        columns.append({"label": "people", "href": None, "tags": ["published results"]})
     return {"title": title, "heads": columns, "suites": suites}
 
 
 GLANCES = {
-    "bias": "Effects at a glance",
     "published": "Published answers of real models, re-analyzed",
+    "bias": "Effects at a glance",
     "accuracy": "Accuracy tasks (0: the best constant answer)",
 }
 
@@ -431,6 +443,24 @@ def legend(
     }
 
 # %% ../../nbs/site/01_results.ipynb #c3dfe052
+def findings(results: Results) -> list[str]:
+    "What was found of models that are not simulated, a sentence per paradigm."
+    told = []
+    real = [row for row in results.headlines if not is_simulated(row["participant"])]
+    for rows in _alike(real, "paradigm"):
+        said = {row["participant"]: claim(row) for row in rows}
+        found = "better" if not is_bias(rows[0]["unit"]) else "present"
+        like = [who for who, each in said.items() if each.verdict == found]
+        here = sum(each.here == found for each in said.values())
+        names, count = f" ({', '.join(like)})" if like else "", len(rows)
+        beyond = f"{found} in {len(like)} of {count} models for prompts like these{names}"
+        if all(each.verdict == "none" for each in said.values()):
+            beyond = "not enough for a verdict on prompts like these"
+        title = paradigm_title(rows[0]["paradigm"])
+        told.append(f"{title}: {beyond}; {found} in {here} of {count} on exactly these prompts.")
+    return told
+
+
 def counts_in_words(results: Results) -> str:
     "How much there is, in a sentence or two."
     people, simulated = results.people, [*filter(is_simulated, results.people)]
