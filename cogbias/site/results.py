@@ -35,12 +35,12 @@ from ..tables import CogbiasError
 
 # %% ../../nbs/site/01_results.ipynb #9d1b36e6
 SUITES = {
+    "published": "Published answers",
     "choice": "Choice",
     "logic": "Logic",
     "classic": "Classic experiments",
     "managerial": "Managerial decisions",
     "bets": "Bets",
-    "published": "Published answers",
 }  # in this order; suites of others come last
 
 
@@ -374,8 +374,8 @@ def _table_at_a_glance(
 
 
 GLANCES = {
-    "bias": "Effects at a glance",
     "published": "Published answers of real models, re-analyzed",
+    "bias": "Effects at a glance",
     "accuracy": "Accuracy tasks (0: the best constant answer)",
 }
 
