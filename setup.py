@@ -21,7 +21,7 @@ NOT_SHIPPED = (
     "__pycache__",
     ".ipynb_checkpoints",
     *("*.py", "library_pages"),  # of docs/: programs for a clone, and what they read
-    "overview.png",  # the picture of the README
+    *("overview.png", "published.png"),  # the pictures of the README
 )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # programs that need the notebooks, or are for whoever works on this project
 FOR_A_CLONE = {*(ROOT / "docs").glob("*.py"), *(ROOT / "docs" / "library_pages").iterdir()}
-FOR_A_CLONE |= {ROOT / "docs" / "static" / "overview.png"}  # the picture of the README
+PICTURES = ("overview.png", "published.png")  # of the README
+FOR_A_CLONE |= {ROOT / "docs" / "static" / name for name in PICTURES}
 
 
 def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
             ):
                 assert f"cogbias/_shipped/{inside}/{path.relative_to(ROOT / folder)}" in names
     assert not [name for name in names if re.match("cogbias/_shipped/docs/.*[.]py", name)]
-    assert not [name for name in names if name.endswith("overview.png")]
+    assert not [name for name in names if name.endswith(PICTURES)]
     (described,) = (name for name in names if name.endswith(".dist-info/METADATA"))
     links = re.findall(r"\]\((.+?)\)", wheel.read(described).decode("utf-8"))
     assert len(links) > 8 and all(link.startswith("https://github.com/") for link in links)

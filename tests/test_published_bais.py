@@ -11,6 +11,7 @@ import zipfile
 from functools import cache
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -166,3 +167,9 @@ def test_an_index_has_an_interval_for_these_prompts_and_bounds_of_its_refusals(
     )
     assert low < index.loc["S", "estimate"] == index.loc["F", "estimate"] < high
     assert index.loc["F", "ci_low"] < index.loc["F", "estimate"] < index.loc["F", "ci_high"]
+
+
+def test_the_finding_on_the_front_page_is_the_one_that_the_page_computes() -> None:
+    page = nbformat.read(HERE / "nbs" / "published" / "bais.ipynb", as_version=4)
+    (told,) = page.cells[-1].outputs
+    assert told["data"]["text/markdown"] in (HERE / "README.md").read_text(encoding="utf-8")

@@ -37,12 +37,12 @@ from ..tables import CogbiasError
 
 # %% ../../nbs/site/01_results.ipynb #9d1b36e6
 SUITES = {
+    "published": "Published answers",
     "choice": "Choice",
     "logic": "Logic",
     "classic": "Classic experiments",
     "managerial": "Managerial decisions",
     "bets": "Bets",
-    "published": "Published answers",
 }  # in this order; suites of others come last
 
 
