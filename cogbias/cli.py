@@ -845,7 +845,7 @@ def compare(
 
     named = dict(_pair("--arms", each, "base=hf/gpt2") for each in arms or [])
     found = compare(folder, *(participants or ()), *named.values())
-    found = with_shown_names(found, {who: arm for arm, who in named.items()}, beside=True)
+    found = with_shown_names(found, {who: arm for arm, who in named.items()})
     if out:
         _save(found.differences, out, "differences")
     if as_json:

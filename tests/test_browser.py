@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+WebDriverWait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
 
 FLAGS = (
     "--headless=new",
@@ -82,16 +83,27 @@ def faults(browser: webdriver.Chrome, page: Path, looks: list[tuple[int, str]]) 
 
 def wait_for(browser: webdriver.Chrome, selector: str) -> list:
     "The elements of a page, as soon as a script has made them."
-    from selenium.webdriver.support.ui import WebDriverWait
-
     return WebDriverWait(browser, 20).until(
         lambda page: page.find_elements("css selector", selector)
     )
 
 
 def words(browser: webdriver.Chrome, selector: str) -> list[str]:
-    "The texts of all elements."
-    return [each.text for each in wait_for(browser, selector)]
+    "The texts of all elements, read at once: a script may make them anew at any time."
+    wait_for(browser, selector)
+    read = "return [...document.querySelectorAll(arguments[0])].map(each => each.innerText)"
+    return browser.execute_script(read, selector)
+
+
+def choose_option(browser: webdriver.Chrome, label: int, option: int) -> None:
+    "Choose an option of one of the lists that say whose answers are shown."
+    selector = f"#choice label:nth-child({label}) option:nth-child({option})"
+    wait_for(browser, selector)[0].click()
+    WebDriverWait(browser, 20).until(
+        lambda page: page.execute_script(
+            "return document.querySelector(arguments[0])?.selected", selector
+        )
+    )
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
@@ -131,12 +143,13 @@ def test_from_a_number_to_one_answer(
 def test_two_participants_side_by_side(browser: webdriver.Chrome, site: Path) -> None:
     resize(browser, 1280)
     browser.get((site / "answers.html").resolve().as_uri())
-    wait_for(browser, "#choice select")[0].find_elements("css selector", "option")[1].click()
+    choose_option(browser, 1, 2)
     names = words(browser, "#choice label:nth-child(2) option")[1:]
     assert len(names) > 1
-    wait_for(browser, "#choice label:nth-child(2) option")[1].click()
-    wait_for(browser, "#choice label:nth-child(3) option")[1].click()
+    choose_option(browser, 2, 2)
+    choose_option(browser, 3, 2)
     wait_for(browser, ".prompts tbody a")[0].click()
+    wait_for(browser, ".cards article.open h4")
     shown = [each.partition(" (")[0] for each in words(browser, ".cards article.open h4")]
     assert shown == [each.partition(" (")[0] for each in names[:2]]
 

@@ -67,7 +67,7 @@ def matrix_cells(node: Any) -> dict[frozenset[str], tuple[str, str]]:
     "Text and look of every cell of the tables at a glance, by paradigm title and participant."
     cells = {}
     for table in node.find_all("table", class_="matrix"):
-        heads = [text(head.find("a")) for head in table.thead.find_all("th")[1:]]
+        heads = [text(head.find("a") or head) for head in table.thead.find_all("th")[1:]]
         for line in table.select("tbody tr:not(.group)"):
             for head, cell in zip(heads, line.find_all("td")):
                 where = frozenset(n.replace(" ", "") for n in (text(line.th.find("a")), head))
