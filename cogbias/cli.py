@@ -921,20 +921,25 @@ def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> No
 # %% ../nbs/11_cli.ipynb #fca76c73
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as csv, malberg, mohr or pagliaro.")],
+    format: Annotated[str, typer.Argument(help="Such as answers, csv, malberg or pagliaro.")],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--out",
             parser=_path,
             metavar="FILE|DIR",
-            help="File of items or effects; for a format with answers, an outputs folder.",
+            help="File of items or effects; for a format with answers, an outputs folder. Answers "
+            "of people go into outputs/study where it is left out.",
         ),
-    ],
+    ] = None,
     paradigms: Annotated[
         list[str] | None,
-        typer.Option("--paradigm", help="Only these published paradigms; repeatable."),
+        typer.Option(
+            "--paradigm",
+            help="Only these published paradigms; repeatable. What people answered: a name, or a "
+            "file such as my.toml.",
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -942,11 +947,28 @@ def import_command(
             "--where", metavar="FACTOR=LEVEL", help="Only answers to these prompts; repeatable."
         ),
     ] = None,
+    participant: Annotated[
+        str, typer.Option("--participant", help="What people are called together.")
+    ] = "people/mine",
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--columns",
+            metavar="NAME=COLUMN,...",
+            help="Columns of the answers of people: person, item, condition, answer; those left "
+            "out are guessed and shown.",
+        ),
+    ] = "",
 ) -> None:
-    "Import published items or answers, or a table."
+    "Import published items or answers, a table, or what people answered."
     from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
     from cogbias.exchange.instructed_to_bias import import_lines
 
+    if format == "answers":
+        _import_people(path, paradigms or [], participant, columns, out or Path("outputs/study"))
+        return
+    if out is None:
+        raise typer.BadParameter("say where to write it", param_hint="--out")
     if holds_answers(format, path):
         found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
         counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
@@ -960,6 +982,25 @@ def import_command(
     table = import_items(format, path)
     _print(*import_lines(table))
     _save(table, out, "items")
+
+
+def _import_people(
+    path: Path, paradigms: list[str], participant: str, columns: str, out: Path
+) -> None:
+    "Import what people answered; which column is what is printed before anything is kept."
+    from cogbias.exchange.answers import keep_imported
+    from cogbias.exchange.people import read_answers
+    from cogbias.running.front_door import paradigm
+
+    if len(paradigms) != 1:
+        raise typer.BadParameter("name one, which people answered", param_hint="--paradigm")
+    pairs = filter(None, columns.split(","))
+    named = dict(_pair("--columns", each, "person=pid") for each in pairs)
+    found = read_answers(path, paradigm(paradigms[0]), participant, named)
+    _print(*found.notes)
+    keep_imported(found, out)
+    counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
+    _print(f"{counts}: written to {out} as {participant}")
 
 
 @app.command("export")

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'ClusterEffects', 'score_clusters',
            'clusters_left_out', 'gap_of_clusters', 'difference', 'pooled', 'beyond_these', 'coefficients',
-           'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds']
+           'these_prompts', 'over_people', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy',
+           'log_odds']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
@@ -18,6 +19,7 @@ import numpy as np
 
 from ..design import Contrast
 from .answers import Rows, score_range
+from .ratings import second_unit
 from .registry import Estimator, Found, no_cluster
 from cogbias.stats.adjusted import (
     METHOD,
@@ -31,6 +33,7 @@ from cogbias.stats.clusters import (
     over_blocks,
     stratified_cluster_t,
 )
+from ..stats.crossed import crossed_difference
 from ..stats.estimates import Estimate, joined, nothing, settled
 from ..stats.proportions import weighted_proportions
 from ..stats.roc import area_of_judgements, area_shift_of_judgements
@@ -168,7 +171,8 @@ def difference(
         return nothing("no_valid_answers", lacking, method=METHOD, n_clusters=clusters)
     # a share alone has no null
     comparable = contrast.control or contrast.weights
-    found = _over_clusters(contrast, shown, bool(comparable))
+    found = over_people(contrast, rows, shown, rows["score"])
+    found = found or _over_clusters(contrast, shown, bool(comparable))
     left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
     return replace(found, detail=joined(found.detail, *left_out))
 
@@ -273,6 +277,28 @@ def these_prompts(
     left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
     detail = joined(*left_out, beyond_these(clusters))
     return _of_parts(rows, parts, method, n_clusters=clusters, detail=detail)
+
+# %% ../../nbs/effects/02_choices.ipynb #c7d10012
+def over_people(
+    contrast: Contrast,  # what is compared
+    rows: Rows,  # with a weight; prompts or numbers
+    shown: ClusterEffects,  # of them
+    score: np.ndarray,  # of every row, shape (n,)
+) -> Estimate | None:  # None where nothing crosses the clusters
+    "The mean of the differences of clusters, with the people who crossed them resampled too."
+    second = second_unit(rows)
+    if second is None or any(each < 0 for each in (contrast.weights or {}).values()):
+        return None
+    part = contrast.direction * coefficients(contrast, rows, shown)
+    counts = part != 0
+    treated = rows.at("condition", contrast.treatment)[counts]
+    columns = (each[counts] for each in (rows["cluster"], second))
+    found = crossed_difference(score[counts], part[counts], treated, *columns, contrast.unit)
+    wordings, people = (len(set(each[counts])) for each in (rows["cluster"], second))
+    said = f"{people:,} people and {wordings:,} clusters"
+    if contrast.control is None and not contrast.weights:  # a share alone has no null
+        found = replace(found, p_value=nan, p_method="")
+    return replace(found, detail=joined(found.detail, said))
 
 # %% ../../nbs/effects/02_choices.ipynb #00a5c855
 def reversal(contrast: Contrast, rows: Rows) -> Estimate:

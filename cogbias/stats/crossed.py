@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['pair_numbers', 'units_of', 'UnitPart', 'uneven_part', 'count_alike', 'Spread', 'two_way_spread', 'agreement',
-           'crossed_mean']
+           'crossed_mean', 'crossed_difference']
 
 # %% ../../nbs/stats/11_crossed.ipynb #e35b6d06
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ from cogbias.stats.estimates import (
     nothing,
     settled,
     two_sided_p,
+    with_t,
 )
 
 # %% ../../nbs/stats/11_crossed.ipynb #77512eb3
@@ -286,3 +287,55 @@ def _widest(
     detail = joined(found.detail, note)
     p_method = "exact signs" if p_value == p_signs < 1 else "t"
     return replace(found, **known, detail=detail, p_value=p_value, p_method=p_method)
+
+# %% ../../nbs/stats/11_crossed.ipynb #c7d10002
+def crossed_difference(
+    score: np.ndarray,  # finite, shape (n,)
+    part: np.ndarray,  # what every score counts for in the difference, shape (n,)
+    treated: np.ndarray,  # whether it is of the treatment, shape (n,)
+    wording: ArrayLike,  # name of the wording of every score, shape (n,)
+    person: ArrayLike,  # name of the person, shape (n,)
+    unit: str = "probability",  # unit of the scores
+) -> Estimate:
+    "Mean over wordings of treatment minus control, with people and wordings resampled."
+    first, second = _unit_numbers(wording), _unit_numbers(person)
+    estimate, error = _effect_and_errors(score, part, treated, first)
+    wordings, people = int(first.max()) + 1, int(second.max()) + 1
+    pair = pair_numbers(first, second)
+    counts = {"n": len(score), "n_clusters": people, "unit": unit, "method": "cluster t, people"}
+    if wordings < FEWEST_FOR_AN_INTERVAL:
+        variance, df = _unit_variance(error, second), people - 1.0
+    elif int(pair.max()) + 1 == people:
+        variance, df = _unit_variance(error, first), wordings - 1.0
+        counts |= {"n_clusters": wordings, "method": "cluster t, wordings"}
+    else:
+        of_people, of_wordings = (_unit_variance(error, each) for each in (second, first))
+        beyond = max(0.0, of_wordings - _unit_variance(error, pair))
+        variance, df = of_people + beyond, people - 1.0
+        squares = of_people**2 / (people - 1) + of_wordings**2 / (wordings - 1)
+        df = variance**2 / squares if beyond else df
+        counts |= {"n_clusters": min(people, wordings), "method": _METHODS[1]}
+    if counts["n_clusters"] < FEWEST_FOR_AN_INTERVAL:
+        few = f"{people} people: no interval beyond them"
+        return Estimate(estimate, status="too_few_clusters", detail=few, **counts)
+    if is_dust(variance**0.5):
+        point = {"se": 0.0, "df": df, "ci_low": estimate, "ci_high": estimate}
+        same = "all answers to a wording in a condition are the same"
+        return Estimate(estimate, status="degenerate_zero_variance", detail=same, **point, **counts)
+    return Estimate(**with_t(estimate, variance**0.5, df), p_method="t", **counts)
+
+
+def _effect_and_errors(
+    score: np.ndarray, part: np.ndarray, treated: np.ndarray, wording: np.ndarray
+) -> tuple[float, np.ndarray]:
+    "The difference, and what every score adds to its error."
+    cell, wordings = 2 * wording + treated, int(wording.max()) + 1
+    size = np.abs(part)
+    total = np.bincount(cell, size, 2 * wordings)
+    mean = np.bincount(cell, size * score, 2 * wordings) / np.maximum(total, EQUAL)
+    effect = np.bincount(wording, part * score, wordings)  # times the weight of the wording
+    weight = np.bincount(wording, size, wordings) / 2
+    estimate = float(settled(effect.sum()))
+    apart = effect - weight * estimate / weight.sum()
+    spread = np.divide(size, 2 * weight[wording], out=np.zeros(len(size)), where=size > 0)
+    return estimate, part * (score - mean[cell]) + spread * apart[wording]
