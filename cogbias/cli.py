@@ -924,15 +924,14 @@ def import_command(
     format: Annotated[str, typer.Argument(help="Such as answers, csv, malberg or pagliaro.")],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
-        Path | None,
+        Path,
         typer.Option(
             "--out",
             parser=_path,
             metavar="FILE|DIR",
-            help="File of items or effects; for a format with answers, an outputs folder. Answers "
-            "of people go into outputs/study where it is left out.",
+            help="File of items or effects; for a format with answers, an outputs folder.",
         ),
-    ] = None,
+    ] = Path("outputs/study"),
     paradigms: Annotated[
         list[str] | None,
         typer.Option(
@@ -962,13 +961,21 @@ def import_command(
 ) -> None:
     "Import published items or answers, a table, or what people answered."
     from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
+    from cogbias.exchange.answers import keep_imported
     from cogbias.exchange.instructed_to_bias import import_lines
+    from cogbias.exchange.people import read_answers
+    from cogbias.running.front_door import paradigm
 
     if format == "answers":
-        _import_people(path, paradigms or [], participant, columns, out or Path("outputs/study"))
+        if not paradigms:
+            raise typer.BadParameter("name what people answered", param_hint="--paradigm")
+        pairs = filter(None, columns.split(","))
+        named = dict(_pair("--columns", each, "person=pid") for each in pairs)
+        found = read_answers(path, paradigm(paradigms[-1]), participant, named)
+        _print(*found.notes)  # which column is what, before anything is kept
+        keep_imported(found, out)
+        _print(f"{len(found.cells[0].given):,} answers written to {out} as {participant}")
         return
-    if out is None:
-        raise typer.BadParameter("say where to write it", param_hint="--out")
     if holds_answers(format, path):
         found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
         counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
@@ -982,25 +989,6 @@ def import_command(
     table = import_items(format, path)
     _print(*import_lines(table))
     _save(table, out, "items")
-
-
-def _import_people(
-    path: Path, paradigms: list[str], participant: str, columns: str, out: Path
-) -> None:
-    "Import what people answered; which column is what is printed before anything is kept."
-    from cogbias.exchange.answers import keep_imported
-    from cogbias.exchange.people import read_answers
-    from cogbias.running.front_door import paradigm
-
-    if len(paradigms) != 1:
-        raise typer.BadParameter("name one, which people answered", param_hint="--paradigm")
-    pairs = filter(None, columns.split(","))
-    named = dict(_pair("--columns", each, "person=pid") for each in pairs)
-    found = read_answers(path, paradigm(paradigms[0]), participant, named)
-    _print(*found.notes)
-    keep_imported(found, out)
-    counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
-    _print(f"{counts}: written to {out} as {participant}")
 
 
 @app.command("export")

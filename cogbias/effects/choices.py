@@ -44,6 +44,7 @@ from cogbias.stats.signal_detection import (
     signal_detection_difference,
     signal_detection_shift,
 )
+from ..words import counted
 
 # %% ../../nbs/effects/02_choices.ipynb #9d13d895
 def constant_policies(
@@ -172,6 +173,8 @@ def difference(
     # a share alone has no null
     comparable = contrast.control or contrast.weights
     found = over_people(contrast, rows, shown, rows["score"])
+    if found and not comparable:
+        found = replace(found, p_value=nan, p_method="")
     found = found or _over_clusters(contrast, shown, bool(comparable))
     left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
     return replace(found, detail=joined(found.detail, *left_out))
@@ -290,15 +293,14 @@ def over_people(
     if second is None or any(each < 0 for each in (contrast.weights or {}).values()):
         return None
     part = contrast.direction * coefficients(contrast, rows, shown)
-    counts = part != 0
-    treated = rows.at("condition", contrast.treatment)[counts]
-    columns = (each[counts] for each in (rows["cluster"], second))
-    found = crossed_difference(score[counts], part[counts], treated, *columns, contrast.unit)
-    wordings, people = (len(set(each[counts])) for each in (rows["cluster"], second))
-    said = f"{people:,} people and {wordings:,} clusters"
-    if contrast.control is None and not contrast.weights:  # a share alone has no null
-        found = replace(found, p_value=nan, p_method="")
-    return replace(found, detail=joined(found.detail, said))
+    counts = np.flatnonzero(part)
+    treated, units = rows.at("condition", contrast.treatment), (rows["cluster"], second)
+    columns = [each[counts] for each in (score, part, treated, *units)]
+    found = crossed_difference(*columns, contrast.unit)
+    clusters, people = (len({*each}) for each in columns[-2:])
+    return replace(
+        found, detail=joined(found.detail, f"{people:,} people, {counted(clusters, 'cluster')}")
+    )
 
 # %% ../../nbs/effects/02_choices.ipynb #00a5c855
 def reversal(contrast: Contrast, rows: Rows) -> Estimate:

@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .adjusted import UNSEEN, sign_test
-from .clusters import FEWEST_FOR_A_CLAIM, FEWEST_FOR_AN_INTERVAL, combine_strata
+from cogbias.stats.clusters import (
+    FEWEST_FOR_A_CLAIM,
+    FEWEST_FOR_AN_INTERVAL,
+    combine_strata,
+    segment_means,
+)
 from cogbias.stats.estimates import (
     EQUAL,
     LEVEL,
@@ -300,42 +305,27 @@ def crossed_difference(
     "Mean over wordings of treatment minus control, with people and wordings resampled."
     first, second = _unit_numbers(wording), _unit_numbers(person)
     estimate, error = _effect_and_errors(score, part, treated, first)
-    wordings, people = int(first.max()) + 1, int(second.max()) + 1
-    pair = pair_numbers(first, second)
-    counts = {"n": len(score), "n_clusters": people, "unit": unit, "method": "cluster t, people"}
-    if wordings < FEWEST_FOR_AN_INTERVAL:
-        variance, df = _unit_variance(error, second), people - 1.0
-    elif int(pair.max()) + 1 == people:
-        variance, df = _unit_variance(error, first), wordings - 1.0
-        counts |= {"n_clusters": wordings, "method": "cluster t, wordings"}
-    else:
-        of_people, of_wordings = (_unit_variance(error, each) for each in (second, first))
-        beyond = max(0.0, of_wordings - _unit_variance(error, pair))
-        variance, df = of_people + beyond, people - 1.0
-        squares = of_people**2 / (people - 1) + of_wordings**2 / (wordings - 1)
-        df = variance**2 / squares if beyond else df
-        counts |= {"n_clusters": min(people, wordings), "method": _METHODS[1]}
-    if counts["n_clusters"] < FEWEST_FOR_AN_INTERVAL:
-        few = f"{people} people: no interval beyond them"
-        return Estimate(estimate, status="too_few_clusters", detail=few, **counts)
-    if is_dust(variance**0.5):
-        point = {"se": 0.0, "df": df, "ci_low": estimate, "ci_high": estimate}
-        same = "all answers to a wording in a condition are the same"
-        return Estimate(estimate, status="degenerate_zero_variance", detail=same, **point, **counts)
-    return Estimate(**with_t(estimate, variance**0.5, df), p_method="t", **counts)
+    few = first.max() + 1 < FEWEST_FOR_AN_INTERVAL
+    units = [second] if few else units_of(first, second)
+    variances = np.array([_unit_variance(error, each) for each in units])
+    free = np.array([each.max() for each in units], float)
+    variance, df = variances[-1], free[-1]
+    if len(units) == 2:
+        beyond = max(0.0, variances[0] - _unit_variance(error, pair_numbers(*units)))
+        variance += beyond
+        df = variance**2 / (variances**2 / free).sum() if beyond else df
+    found = combine_strata(*np.array([[estimate], [variance], [free.min() + 1]]), unit)
+    found = replace(found, n=len(score), method=_METHODS[len(units) - 1])
+    return replace(found, **with_t(estimate, found.se, df)) if found.se > 0 else found
 
 
 def _effect_and_errors(
     score: np.ndarray, part: np.ndarray, treated: np.ndarray, wording: np.ndarray
 ) -> tuple[float, np.ndarray]:
     "The difference, and what every score adds to its error."
-    cell, wordings = 2 * wording + treated, int(wording.max()) + 1
-    size = np.abs(part)
-    total = np.bincount(cell, size, 2 * wordings)
-    mean = np.bincount(cell, size * score, 2 * wordings) / np.maximum(total, EQUAL)
-    effect = np.bincount(wording, part * score, wordings)  # times the weight of the wording
-    weight = np.bincount(wording, size, wordings) / 2
+    cell, size = 2 * wording + treated, np.abs(part)
+    mean = segment_means(score, size, cell, cell.max() + 1)
+    effect, weight = np.bincount(wording, part * score), np.bincount(wording, size)
     estimate = float(settled(effect.sum()))
-    apart = effect - weight * estimate / weight.sum()
-    spread = np.divide(size, 2 * weight[wording], out=np.zeros(len(size)), where=size > 0)
-    return estimate, part * (score - mean[cell]) + spread * apart[wording]
+    apart = effect / weight - estimate / weight.sum()
+    return estimate, settled(part * (score - mean[cell]) + size * apart[wording])
