@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..design import Contrast
-from .answers import Rows, score_range
-from .ratings import second_unit
+from .answers import Rows, score_range, second_unit
 from .registry import Estimator, Found, no_cluster
 from cogbias.stats.adjusted import (
     METHOD,

@@ -175,9 +175,10 @@ def design_of(
     each = items.groupby("crossed")[["condition", "cluster"]].nunique()
     several, wordings = (each["condition"] > 1).mean(), each["cluster"]
     kind = {0: "between people", 1: "within people"}.get(several, "mixed")
+    many = " to ".join(map(str, sorted({wordings.min(), wordings.max()})))
     return (
-        f"{kind}: {several:.0%} of {len(each):,} people answered in more than one condition, each "
-        f"{wordings.min()} to {wordings.max()} of {items['cluster'].nunique()} wordings"
+        f"{kind}: {several:.0%} of {len(each):,} people answered in both conditions; each answered "
+        f"{many} of {items['cluster'].nunique()} wordings"
     )
 
 # %% ../../nbs/exchange/people.ipynb #a41c0015
