@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'ClusterEffects', 'score_clusters',
-           'clusters_left_out', 'gap_of_clusters', 'difference', 'pooled', 'beyond_these', 'coefficients',
-           'these_prompts', 'over_people', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy',
+           'clusters_left_out', 'gap_of_clusters', 'coefficients', 'over_people', 'difference', 'pooled',
+           'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy',
            'log_odds']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
@@ -158,7 +158,46 @@ def gap_of_clusters(
         )
     return replace(found, method=f"{found.method}, paired")
 
+# %% ../../nbs/effects/02_choices.ipynb #c7d10012
+def coefficients(
+    contrast: Contrast,  # what is compared
+    rows: Rows,  # prompts or numbers with a weight
+    shown: ClusterEffects,  # of them
+) -> np.ndarray:  # shape (n,); 0 where a row has no part
+    "What every row adds to the mean of differences."
+    strata, units = shown.table["stratum"], len(rows.layout.unit[1])
+    size = Counter(strata)
+    across = shown.weights or dict.fromkeys(size, 1 / max(1, len(size)))
+    of_cluster = np.zeros(units)
+    of_cluster[shown.table["unit"]] = [across.get(name, 0.0) / size[name] for name in strata]
+    treated = rows.at("condition", contrast.treatment)
+    side = rows.unit + np.where(treated, 0, units)
+    total = np.bincount(side, rows["weight"], 2 * units)[side]
+    share = np.divide(rows["weight"], total, out=np.zeros(len(rows)), where=total > 0)
+    return np.where(treated, 1.0, -1.0) * of_cluster[rows.unit] * share
 
+
+def over_people(
+    contrast: Contrast,  # what is compared
+    rows: Rows,  # with a weight; prompts or numbers
+    shown: ClusterEffects,  # of them
+    score: np.ndarray,  # of every row, shape (n,)
+) -> Estimate | None:  # None where nothing crosses the clusters
+    "The mean of the differences of clusters, with the people who crossed them resampled too."
+    second = second_unit(rows)
+    if second is None or any(each < 0 for each in (contrast.weights or {}).values()):
+        return None
+    part = contrast.direction * coefficients(contrast, rows, shown)
+    counts = np.flatnonzero(part)
+    treated, units = rows.at("condition", contrast.treatment), (rows["cluster"], second)
+    columns = [each[counts] for each in (score, part, treated, *units)]
+    found = crossed_difference(*columns, contrast.unit)
+    clusters, people = (len({*each}) for each in columns[-2:])
+    return replace(
+        found, detail=joined(found.detail, f"{people:,} people, {counted(clusters, 'cluster')}")
+    )
+
+# %% ../../nbs/effects/02_choices.ipynb #c7d10013
 def difference(
     contrast: Contrast,  # what is compared
     rows: Rows,  # from read_prompts
@@ -227,24 +266,6 @@ def beyond_these(
     return f"about exactly these prompts: {they} no claim beyond them"
 
 
-def coefficients(
-    contrast: Contrast,  # what is compared
-    rows: Rows,  # prompts or numbers with a weight
-    shown: ClusterEffects,  # of them
-) -> np.ndarray:  # shape (n,); 0 where a row has no part
-    "What every row adds to the mean of differences."
-    strata, units = shown.table["stratum"], len(rows.layout.unit[1])
-    size = Counter(strata)
-    across = shown.weights or dict.fromkeys(size, 1 / max(1, len(size)))
-    of_cluster = np.zeros(units)
-    of_cluster[shown.table["unit"]] = [across.get(name, 0.0) / size[name] for name in strata]
-    treated = rows.at("condition", contrast.treatment)
-    side = rows.unit + np.where(treated, 0, units)
-    total = np.bincount(side, rows["weight"], 2 * units)[side]
-    share = np.divide(rows["weight"], total, out=np.zeros(len(rows)), where=total > 0)
-    return np.where(treated, 1.0, -1.0) * of_cluster[rows.unit] * share
-
-
 def _independent_shares(
     contrast: Contrast, rows: Rows, coefficient: np.ndarray
 ) -> list[tuple[float, float, float]]:
@@ -279,27 +300,6 @@ def these_prompts(
     left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
     detail = joined(*left_out, beyond_these(clusters))
     return _of_parts(rows, parts, method, n_clusters=clusters, detail=detail)
-
-# %% ../../nbs/effects/02_choices.ipynb #c7d10012
-def over_people(
-    contrast: Contrast,  # what is compared
-    rows: Rows,  # with a weight; prompts or numbers
-    shown: ClusterEffects,  # of them
-    score: np.ndarray,  # of every row, shape (n,)
-) -> Estimate | None:  # None where nothing crosses the clusters
-    "The mean of the differences of clusters, with the people who crossed them resampled too."
-    second = second_unit(rows)
-    if second is None or any(each < 0 for each in (contrast.weights or {}).values()):
-        return None
-    part = contrast.direction * coefficients(contrast, rows, shown)
-    counts = np.flatnonzero(part)
-    treated, units = rows.at("condition", contrast.treatment), (rows["cluster"], second)
-    columns = [each[counts] for each in (score, part, treated, *units)]
-    found = crossed_difference(*columns, contrast.unit)
-    clusters, people = (len({*each}) for each in columns[-2:])
-    return replace(
-        found, detail=joined(found.detail, f"{people:,} people, {counted(clusters, 'cluster')}")
-    )
 
 # %% ../../nbs/effects/02_choices.ipynb #00a5c855
 def reversal(contrast: Contrast, rows: Rows) -> Estimate:
