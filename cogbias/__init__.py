@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['run', 'items', 'plan', 'effects', 'headline', 'show', 'paradigm', 'paradigms', 'paradigm_from', 'participant',
-           'compare', 'figures']
+           'answers', 'compare', 'figures']
 
 # %% ../nbs/13_cogbias.ipynb #4d79cb85
 import sys
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # for editors: where each name comes from
     from cogbias import figures as figures
     from cogbias.compare import compare as compare
     from cogbias.design import paradigms as paradigms
+    from cogbias.exchange.people import answers as answers
     from cogbias.running.front_door import effects as effects
     from cogbias.running.front_door import headline as headline
     from cogbias.running.front_door import items as items
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # for editors: where each name comes from
 
 # %% ../nbs/13_cogbias.ipynb #122c1213
 _all_ = ["run", "items", "plan", "effects", "headline", "show"]
-_all_ = ["paradigm", "paradigms", "paradigm_from", "participant", "compare", "figures"]
+_all_ = ["paradigm", "paradigms", "paradigm_from", "participant", "answers", "compare", "figures"]
 
 _ROOM_OF_FUNCTION = {
     "run": "running.in_python",
@@ -43,6 +44,7 @@ _ROOM_OF_FUNCTION = {
     "paradigms": "design",
     "paradigm_from": "kits.table",
     "participant": "running.front_door",
+    "answers": "exchange.people",
     "compare": "compare",
 }  # name -> the room of the function; `figures` is a room itself
 _ROOMS = (

@@ -921,7 +921,7 @@ def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> No
 # %% ../nbs/11_cli.ipynb #fca76c73
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as csv, malberg, mohr or pagliaro.")],
+    format: Annotated[str, typer.Argument(help="Such as answers, csv, malberg or pagliaro.")],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
         Path,
@@ -931,10 +931,14 @@ def import_command(
             metavar="FILE|DIR",
             help="File of items or effects; for a format with answers, an outputs folder.",
         ),
-    ],
+    ] = Path("outputs/study"),
     paradigms: Annotated[
         list[str] | None,
-        typer.Option("--paradigm", help="Only these published paradigms; repeatable."),
+        typer.Option(
+            "--paradigm",
+            help="Only these published paradigms; repeatable. What people answered: a name, or a "
+            "file such as my.toml.",
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -942,11 +946,36 @@ def import_command(
             "--where", metavar="FACTOR=LEVEL", help="Only answers to these prompts; repeatable."
         ),
     ] = None,
+    participant: Annotated[
+        str, typer.Option("--participant", help="What people are called together.")
+    ] = "people/mine",
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--columns",
+            metavar="NAME=COLUMN,...",
+            help="Columns of the answers of people: person, item, condition, answer; those left "
+            "out are guessed and shown.",
+        ),
+    ] = "",
 ) -> None:
-    "Import published items or answers, or a table."
+    "Import published items or answers, a table, or what people answered."
     from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
+    from cogbias.exchange.answers import keep_imported
     from cogbias.exchange.instructed_to_bias import import_lines
+    from cogbias.exchange.people import read_answers
+    from cogbias.running.front_door import paradigm
 
+    if format == "answers":
+        if not paradigms:
+            raise typer.BadParameter("name what people answered", param_hint="--paradigm")
+        pairs = filter(None, columns.split(","))
+        named = dict(_pair("--columns", each, "person=pid") for each in pairs)
+        found = read_answers(path, paradigm(paradigms[-1]), participant, named)
+        _print(*found.notes)  # which column is what, before anything is kept
+        keep_imported(found, out)
+        _print(f"{len(found.cells[0].given):,} answers written to {out} as {participant}")
+        return
     if holds_answers(format, path):
         found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
         counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())

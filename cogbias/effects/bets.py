@@ -16,10 +16,9 @@ import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
-from .answers import Answered, Rows, read_options
+from .answers import Answered, Rows, read_options, second_unit
 from .choices import constant_policies
 from .registry import Estimator, Found
-from .ratings import second_unit
 from cogbias.stats.bets import (
     BET_OPTIONS,
     VALUE_OPTIONS,

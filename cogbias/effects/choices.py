@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'ClusterEffects', 'score_clusters',
-           'clusters_left_out', 'gap_of_clusters', 'difference', 'pooled', 'beyond_these', 'coefficients',
-           'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds']
+           'clusters_left_out', 'gap_of_clusters', 'coefficients', 'over_people', 'difference', 'pooled',
+           'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy',
+           'log_odds']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..design import Contrast
-from .answers import Rows, score_range
+from .answers import Rows, score_range, second_unit
 from .registry import Estimator, Found, no_cluster
 from cogbias.stats.adjusted import (
     METHOD,
@@ -31,6 +32,7 @@ from cogbias.stats.clusters import (
     over_blocks,
     stratified_cluster_t,
 )
+from ..stats.crossed import crossed_difference
 from ..stats.estimates import Estimate, joined, nothing, settled
 from ..stats.proportions import weighted_proportions
 from ..stats.roc import area_of_judgements, area_shift_of_judgements
@@ -41,6 +43,7 @@ from cogbias.stats.signal_detection import (
     signal_detection_difference,
     signal_detection_shift,
 )
+from ..words import counted
 
 # %% ../../nbs/effects/02_choices.ipynb #9d13d895
 def constant_policies(
@@ -155,7 +158,46 @@ def gap_of_clusters(
         )
     return replace(found, method=f"{found.method}, paired")
 
+# %% ../../nbs/effects/02_choices.ipynb #c7d10012
+def coefficients(
+    contrast: Contrast,  # what is compared
+    rows: Rows,  # prompts or numbers with a weight
+    shown: ClusterEffects,  # of them
+) -> np.ndarray:  # shape (n,); 0 where a row has no part
+    "What every row adds to the mean of differences."
+    strata, units = shown.table["stratum"], len(rows.layout.unit[1])
+    size = Counter(strata)
+    across = shown.weights or dict.fromkeys(size, 1 / max(1, len(size)))
+    of_cluster = np.zeros(units)
+    of_cluster[shown.table["unit"]] = [across.get(name, 0.0) / size[name] for name in strata]
+    treated = rows.at("condition", contrast.treatment)
+    side = rows.unit + np.where(treated, 0, units)
+    total = np.bincount(side, rows["weight"], 2 * units)[side]
+    share = np.divide(rows["weight"], total, out=np.zeros(len(rows)), where=total > 0)
+    return np.where(treated, 1.0, -1.0) * of_cluster[rows.unit] * share
 
+
+def over_people(
+    contrast: Contrast,  # what is compared
+    rows: Rows,  # with a weight; prompts or numbers
+    shown: ClusterEffects,  # of them
+    score: np.ndarray,  # of every row, shape (n,)
+) -> Estimate | None:  # None where nothing crosses the clusters
+    "The mean of the differences of clusters, with the people who crossed them resampled too."
+    second = second_unit(rows)
+    if second is None or any(each < 0 for each in (contrast.weights or {}).values()):
+        return None
+    part = contrast.direction * coefficients(contrast, rows, shown)
+    counts = np.flatnonzero(part)
+    treated, units = rows.at("condition", contrast.treatment), (rows["cluster"], second)
+    columns = [each[counts] for each in (score, part, treated, *units)]
+    found = crossed_difference(*columns, contrast.unit)
+    clusters, people = (len({*each}) for each in columns[-2:])
+    return replace(
+        found, detail=joined(found.detail, f"{people:,} people, {counted(clusters, 'cluster')}")
+    )
+
+# %% ../../nbs/effects/02_choices.ipynb #c7d10013
 def difference(
     contrast: Contrast,  # what is compared
     rows: Rows,  # from read_prompts
@@ -168,7 +210,10 @@ def difference(
         return nothing("no_valid_answers", lacking, method=METHOD, n_clusters=clusters)
     # a share alone has no null
     comparable = contrast.control or contrast.weights
-    found = _over_clusters(contrast, shown, bool(comparable))
+    found = over_people(contrast, rows, shown, rows["score"])
+    if found and not comparable:
+        found = replace(found, p_value=nan, p_method="")
+    found = found or _over_clusters(contrast, shown, bool(comparable))
     left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
     return replace(found, detail=joined(found.detail, *left_out))
 
@@ -219,24 +264,6 @@ def beyond_these(
         return ""
     they = "one cluster carries" if clusters == 1 else f"{clusters} clusters carry"
     return f"about exactly these prompts: {they} no claim beyond them"
-
-
-def coefficients(
-    contrast: Contrast,  # what is compared
-    rows: Rows,  # prompts or numbers with a weight
-    shown: ClusterEffects,  # of them
-) -> np.ndarray:  # shape (n,); 0 where a row has no part
-    "What every row adds to the mean of differences."
-    strata, units = shown.table["stratum"], len(rows.layout.unit[1])
-    size = Counter(strata)
-    across = shown.weights or dict.fromkeys(size, 1 / max(1, len(size)))
-    of_cluster = np.zeros(units)
-    of_cluster[shown.table["unit"]] = [across.get(name, 0.0) / size[name] for name in strata]
-    treated = rows.at("condition", contrast.treatment)
-    side = rows.unit + np.where(treated, 0, units)
-    total = np.bincount(side, rows["weight"], 2 * units)[side]
-    share = np.divide(rows["weight"], total, out=np.zeros(len(rows)), where=total > 0)
-    return np.where(treated, 1.0, -1.0) * of_cluster[rows.unit] * share
 
 
 def _independent_shares(

@@ -19,6 +19,7 @@ from cogbias.effects.choices import (
     beyond_these,
     clusters_left_out,
     coefficients,
+    over_people,
 )
 from .registry import Estimator, Found, no_cluster, towards_bias
 from ..stats.decisions import OF_NUMBERS
@@ -77,7 +78,11 @@ def number_measure(contrast: Contrast, rows: Rows) -> Found:
     "A measure of numeric answers over clusters."
     shown = number_clusters(contrast, rows)
     enough = contrast.fewest > 1
-    found = number_estimate(shown.table, contrast.kind, 0 if enough else shown.dropped)
+    found = None
+    if contrast.kind == "mean_difference":
+        found = over_people(contrast, rows, shown, rows["value"])
+    lost = 0 if enough else shown.dropped
+    found = found or number_estimate(shown.table, contrast.kind, lost)
     few = clusters_left_out(contrast, shown.dropped) if enough else ""
     smallest = None if contrast.unit in UNITS else _small_part_of_spread(contrast, readable(rows))
     said = replace(found, detail=joined(found.detail, few))

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
-from .answers import Rows
+from .answers import Rows, second_unit
 from .registry import Estimator, Found
-from .ratings import second_unit
 from cogbias.effects.bets import (
     Bar,
     Mean,

@@ -31,6 +31,7 @@ from cogbias.folder import (
 from ..participants import Answer, Request
 from ..tables import CogbiasError, matching, nearest
 from ..participants.trials import trial_ids
+from ..study.own_paradigms import files_of
 
 # %% ../../nbs/exchange/answers.ipynb #bef102db
 class Given(NamedTuple):
@@ -113,7 +114,8 @@ def _keep_cell(folder: Folder, run: int, cell: ImportedCell, items: pd.DataFrame
     "Write what one participant answered in one paradigm."
     listed = keep_items(folder, items[items["item_id"].isin(cell.item_ids)].reset_index(drop=True))
     repeats = 1 + max(each.repeat for each in cell.given)
-    asked = ask(folder, run, cell.who, listed, cell.method, repeats=repeats)
+    files = files_of(cell.paradigm, items)
+    asked = ask(folder, run, cell.who, listed, cell.method, files=files, repeats=repeats)
     keys = trial_ids(
         [(each.item_id, each.repeat) for each in cell.given], asked.answerers, cell.method, 0
     )

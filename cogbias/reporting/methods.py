@@ -83,7 +83,10 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, name: str, asked: i
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
     source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
     if "crossed" in items and items["crossed"].notna().any():
-        source += f", each combined with several of {items['crossed'].nunique()} others"
+        others = f"combined with several of {items['crossed'].nunique()} others"
+        if "person" in items["content"].iloc[0]:
+            others = f"answered by several of {items['crossed'].nunique()} people"
+        source += f", each {others}"
     return (
         f"{plain_words(name)} was asked {asked:,} prompts of the paradigm "
         f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The headline rests on "
@@ -127,6 +130,8 @@ _T_INTERVAL = "a t interval over {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     METHOD: f"combines {_T_INTERVAL} with the adjusted interval for counts (Bonett and Price "
     "2012), the latter weighing more the more clusters always give the same answer",
+    "people, ": "is a t interval{df} over people and, from four wordings on, over wordings as well "
+    "(Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
     "two-way": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and Miller "
     "2011)",
     "crossed units": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and "

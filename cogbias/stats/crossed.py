@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['pair_numbers', 'units_of', 'UnitPart', 'uneven_part', 'count_alike', 'Spread', 'two_way_spread', 'agreement',
-           'crossed_mean']
+           'crossed_mean', 'crossed_difference']
 
 # %% ../../nbs/stats/11_crossed.ipynb #e35b6d06
 from collections.abc import Sequence
@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .adjusted import UNSEEN, sign_test
-from .clusters import FEWEST_FOR_A_CLAIM, FEWEST_FOR_AN_INTERVAL, combine_strata
+from cogbias.stats.clusters import (
+    FEWEST_FOR_A_CLAIM,
+    FEWEST_FOR_AN_INTERVAL,
+    combine_strata,
+    segment_means,
+)
 from cogbias.stats.estimates import (
     EQUAL,
     LEVEL,
@@ -28,6 +33,7 @@ from cogbias.stats.estimates import (
     nothing,
     settled,
     two_sided_p,
+    with_t,
 )
 
 # %% ../../nbs/stats/11_crossed.ipynb #77512eb3
@@ -286,3 +292,40 @@ def _widest(
     detail = joined(found.detail, note)
     p_method = "exact signs" if p_value == p_signs < 1 else "t"
     return replace(found, **known, detail=detail, p_value=p_value, p_method=p_method)
+
+# %% ../../nbs/stats/11_crossed.ipynb #c7d10002
+def crossed_difference(
+    score: np.ndarray,  # finite, shape (n,)
+    part: np.ndarray,  # what every score counts for in the difference, shape (n,)
+    treated: np.ndarray,  # whether it is of the treatment, shape (n,)
+    wording: ArrayLike,  # name of the wording of every score, shape (n,)
+    person: ArrayLike,  # name of the person, shape (n,)
+    unit: str = "probability",  # unit of the scores
+) -> Estimate:
+    "Mean over wordings of treatment minus control, with people and wordings resampled."
+    first, second = _unit_numbers(wording), _unit_numbers(person)
+    estimate, error = _effect_and_errors(score, part, treated, first)
+    few = first.max() + 1 < FEWEST_FOR_AN_INTERVAL
+    units = [second] if few else units_of(first, second)
+    variances = np.array([_unit_variance(error, each) for each in units])
+    free = np.array([each.max() for each in units], float)
+    variance, df = variances[-1], free[-1]
+    if len(units) == 2:
+        beyond = max(0.0, variances[0] - _unit_variance(error, pair_numbers(*units)))
+        variance += beyond
+        df = variance**2 / (variances**2 / free).sum() if beyond else df
+    found = combine_strata(*np.array([[estimate], [variance], [free.min() + 1]]), unit)
+    found = replace(found, n=len(score), method=_METHODS[len(units) - 1])
+    return replace(found, **with_t(estimate, found.se, df)) if found.se > 0 else found
+
+
+def _effect_and_errors(
+    score: np.ndarray, part: np.ndarray, treated: np.ndarray, wording: np.ndarray
+) -> tuple[float, np.ndarray]:
+    "The difference, and what every score adds to its error."
+    cell, size = 2 * wording + treated, np.abs(part)
+    mean = segment_means(score, size, cell, cell.max() + 1)
+    effect, weight = np.bincount(wording, part * score), np.bincount(wording, size)
+    estimate = float(settled(effect.sum()))
+    apart = effect / weight - estimate / weight.sum()
+    return estimate, settled(part * (score - mean[cell]) + size * apart[wording])

@@ -1,0 +1,182 @@
+"Tables of what people answered go in with one command, and the planted effect comes back."
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import cogbias as cb
+from cogbias.cli import app
+from cogbias.design import selected
+from cogbias.exchange.people import answers, read_answers
+from cogbias.folder import Folder, kept_notes
+from cogbias.stats.crossed import crossed_difference
+from cogbias.tables import CogbiasError
+
+FRAMING = "classic/framing"
+PLANTED = {"control": 0.35, "treatment": 0.65}
+
+
+def invented(people: int = 200, wordings: int = 6, within: bool = False) -> pd.DataFrame:
+    "A long table: people differ in how they answer, and so do wordings."
+    rng = np.random.default_rng(41)
+    names = cb.items(FRAMING)["cluster"].unique()[:wordings]
+    rows = []
+    for number in range(people):
+        own = rng.normal(0, 0.08)
+        for place, wording in enumerate(names):
+            side = (number + place) % 2 if within else number % 2
+            condition = ("control", "treatment")[side]
+            target = rng.random() < PLANTED[condition] + own
+            answer = "No" if target else "Yes"
+            rows.append((f"name{number}@example.org", wording, condition, answer))
+    return pd.DataFrame(rows, columns=["pid", "wording", "condition", "resp"])
+
+
+def as_qualtrics(long: pd.DataFrame) -> pd.DataFrame:
+    "The same with a row for each person, and three head rows."
+    column = long["wording"] + "_" + long["condition"]
+    wide = long.assign(column=column).pivot(index="pid", columns="column", values="resp")
+    wide = wide.reset_index().rename(columns={"pid": "ResponseId"}).fillna("")
+    wide.insert(1, "Status", "IP Address")
+    preview = wide.head(1).assign(ResponseId="R_0", Status="Survey Preview")
+    questions = pd.DataFrame([{name: f"Question {name}" for name in wide}])
+    ids = pd.DataFrame([{name: json.dumps({"ImportId": name}) for name in wide}])
+    return pd.concat([questions, ids, wide, preview])
+
+
+def as_jspsych(long: pd.DataFrame) -> pd.DataFrame:
+    "The same as jsPsych writes it: ids of items, places from 0, pages without a question."
+    items = selected(cb.items(FRAMING), cb.paradigm(FRAMING).headline)
+    first = items.drop_duplicates(["cluster", "condition"])
+    ids = first.set_index(["cluster", "condition"])["item_id"]
+    table = pd.DataFrame(
+        {
+            "trial_type": "html-button-response",
+            "trial_index": range(len(long)),
+            "PROLIFIC_PID": long["pid"],
+            "item_id": [ids[pair] for pair in zip(long["wording"], long["condition"])],
+            "response": (long["resp"] == "No").astype(int),
+        }
+    )
+    pages = table.drop_duplicates("PROLIFIC_PID").assign(trial_type="instructions")
+    return pd.concat([pages.assign(item_id="", response=""), table])
+
+
+SHAPES = {"long": lambda long: long, "qualtrics": as_qualtrics, "jspsych": as_jspsych}
+
+
+def headline(outputs) -> pd.Series:
+    "The headline of the people."
+    return cb.headline(outputs).iloc[0]
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_planted_effect_comes_back(shape, within, tmp_path):
+    file = tmp_path / "my.csv"
+    SHAPES[shape](invented(within=within)).to_csv(file, index=False)
+    columns = ["--columns", "person=pid,item=wording,answer=resp"] * (shape == "long")
+    asked = ["import", "answers", str(file), "--paradigm", FRAMING, "--out", str(tmp_path / "o")]
+    said = CliRunner().invoke(app, [*asked, "--participant", "people/mine", *columns])
+    assert said.exit_code == 0, said.output
+    assert ("within people" if within else "between people") in said.output
+    found = headline(tmp_path / "o")
+    assert (found["participant"], found["n_valid"]) == ("people/mine", 1200)
+    assert found["ci_low"] < 0.3 < found["ci_high"] and found["ci_low"] > 0.1
+    plain = selected_shares(invented(within=within))
+    assert found["estimate"] == pytest.approx(plain, abs=1e-9)
+
+
+def selected_shares(long: pd.DataFrame) -> float:
+    "The mean over wordings of the difference of shares, by hand."
+    shares = (long["resp"] == "No").groupby([long["wording"], long["condition"]]).mean().unstack()
+    return (shares["treatment"] - shares["control"]).mean()
+
+
+def test_nobody_can_be_found_in_the_folder(tmp_path):
+    answers(invented(20), FRAMING, columns={"answer": "resp"}, outputs=tmp_path / "out")
+    held = (tmp_path / "out" / "study.sqlite").read_bytes()
+    assert b"example.org" not in held
+    with Folder(tmp_path / "out") as folder:
+        notes = " ".join(text for _, text in kept_notes(folder))
+    assert "between people" in notes
+
+
+def test_what_cannot_be_read_stays_with_its_status(tmp_path):
+    long = invented(20)
+    long.loc[:2, "resp"] = ["perhaps", "", "7"]
+    found = answers(long, FRAMING, columns={"answer": "resp"}, outputs=tmp_path / "out")
+    assert found.statuses == {"ok": 117, "invalid_format": 2, "no_response": 1}
+    assert len(found.trials) == 120
+
+
+def test_what_is_missing_is_named():
+    long, framing = invented(4), cb.paradigm(FRAMING)
+    with pytest.raises(CogbiasError, match="person=COLUMN"):
+        read_answers(long.drop(columns="pid"), framing)
+    with pytest.raises(CogbiasError, match="no .rsp.; did you mean .resp."):
+        read_answers(long, framing, columns={"answer": "rsp"})
+    with pytest.raises(CogbiasError, match="no answer is to an item"):
+        read_answers(long.assign(condition="a"), framing)
+
+
+def drawn(rng, people: int, wordings: int, within: bool, slopes: float):
+    "Scores of people who cross wordings, with an effect of .4 that differs by both."
+    person, wording = (each.ravel() for each in np.indices((people, wordings)))
+    if within and wordings == 1:
+        person, wording = np.tile(person, 2), np.tile(wording, 2)
+        treated = np.arange(2 * people) < people
+    else:
+        treated = (rng.permutation(people)[person] + wording * within) % 2 == 1
+    by_wording = rng.normal(0.4, slopes * (wordings > 1), wordings)
+    level, effect = (
+        rng.normal(0, 0.7, people),
+        by_wording[wording] + rng.normal(0, 0.3, people)[person],
+    )
+    score = level[person] + wording / 10 + effect * treated + rng.normal(size=len(person))
+    size = np.bincount(2 * wording + treated)[2 * wording + treated]
+    part = np.where(treated, 1, -1) / wordings / size
+    return score, part, treated, wording, person
+
+
+def covered(people: int, wordings: int, within: bool, slopes: float, draws: int) -> float:
+    "How often the interval holds the effect."
+    rng = np.random.default_rng(people + wordings)
+    found = [
+        crossed_difference(*drawn(rng, people, wordings, within, slopes)) for _ in range(draws)
+    ]
+    return np.mean([each.ci_low <= 0.4 <= each.ci_high for each in found])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("wordings", [1, 6, 36])
+@pytest.mark.parametrize("people", [30, 200, 500])
+def test_intervals_cover(people, wordings, within):
+    assert 0.93 <= covered(people, wordings, within, 0.3, 2000) <= 0.97
+
+
+def test_an_interval_over_people_and_wordings_covers():
+    assert 0.90 <= covered(60, 12, True, 0.3, 300) <= 0.99
+
+
+def test_a_mixed_model_says_the_same():
+    import statsmodels.formula.api as smf
+
+    score, part, treated, wording, person = drawn(np.random.default_rng(3), 60, 20, True, 0.4)
+    ours = crossed_difference(score, part, treated, wording, person)
+    columns = {"score": score, "treated": treated * 1.0, "person": person, "wording": wording}
+    table = pd.DataFrame(columns).assign(all=1)
+    random = {
+        "person": "0 + C(person)",
+        "wording": "0 + C(wording)",
+        "person_effect": "0 + C(person):treated",
+        "wording_effect": "0 + C(wording):treated",
+    }
+    model = smf.mixedlm("score ~ treated", table, groups="all", re_formula="0", vc_formula=random)
+    theirs = model.fit()
+    assert ours.estimate == pytest.approx(theirs.params["treated"], abs=0.02)
+    assert ours.se == pytest.approx(theirs.bse["treated"], rel=0.15)
