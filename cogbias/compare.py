@@ -98,7 +98,7 @@ def _with_doubt(
         name: orders_read(contrast, each.part(shared[each.item])) for name, each in whole.items()
     }
     by_place = [name for name, each in orders.items() if any(one.is_all_place for one in each)]
-    said = f"{' and '.join(by_place)} mostly by place" if by_place else ""
+    said = f"{' and '.join(by_place)} mostly by position" if by_place else ""
     if not said and near_limit(row) > 0:
         likings = [
             most_by_place(contrast, each, orders_read(contrast, each), shared)
@@ -227,7 +227,7 @@ RANKS = {
     "rank_high": "last rank that they leave open",
     "of": "how many are ranked",
     "n_clusters": "on how many of the items' clusters the ranks of all rest",
-    "detail": "what they rest on, or why somebody has none",
+    "detail": "what the ranks rest on, or why a participant has none",
 }
 FAMILIAR = {
     "paradigm": "as in items",
@@ -255,7 +255,7 @@ def names_beside(
     columns: Collection[str],  # of a table that names participants
 ) -> dict[str, str]:  # column -> its meaning
     "The columns beside those that name participants."
-    meaning = "as readers see them; only there where somebody's name does not say who it is"
+    meaning = "as shown to readers; present only if the name alone does not identify a participant"
     return {shown: meaning for name, shown in _COLUMNS_SHOWN.items() if name in columns}
 
 
@@ -496,25 +496,23 @@ def comparison_notes(
         "Rank intervals follow from the corrected differences and hold together.",
     ]
     if unranked := int(found.ranks["rank"].isna().sum()):
-        notes.append(
-            f"{unranked} of {len(found.ranks)} places in the ranks are empty; the table says why."
-        )
+        notes.append(f"{unranked} of {len(found.ranks)} ranks are empty; the table says why.")
     several_ways = len({asked_how(name) for name in found.ranks["participant"]}) > 1
     found = _named_for_readers(found)
     if several_ways:
         notes.append(
-            "Encoders read each option by itself behind the bare question, the others one prompt "
-            "with all of its options: a difference between the two is one of instruments too."
+            "Encoders score each option separately after the bare question; others read one prompt "
+            "with all options. Differences between the two also reflect this difference in method."
         )
     lacking = found.familiar[found.familiar["estimate"].isna()]
     if len(lacking):
         where = "; ".join(
             f"{row.paradigm} ({row.participant}: {row.detail})" for row in lacking.itertuples()
         )
-        notes.append(f"Published wording is not set against new wording everywhere: {where}.")
+        notes.append(f"Published and new wording could not be compared for: {where}.")
     if len(lacking) < len(found.familiar):
         notes.append(
-            "A published wording that is one cluster carries no interval of its own: its "
-            "difference has that of the new wordings, in the order of options of the published one."
+            "A published wording that is a single cluster has no interval of its own: its "
+            "difference has that of the new wordings, in the option order of the published one."
         )
     return " ".join(notes)

@@ -701,7 +701,7 @@ def from_home(
         return type(given)(Path(given).expanduser())
     except RuntimeError:
         raise CogbiasError(
-            f"{what}: {str(given)!r:.60} begins with the home of nobody who is known here; give "
+            f"{what}: {str(given)!r:.60} begins with the home of an unknown user; give "
             "the whole path"
         ) from None
 
@@ -1029,7 +1029,7 @@ def given_table(
             return given_table(table, kind, beside=beside)
     if not isinstance(given, pd.DataFrame):
         names = " or ".join(each.name for each in schemas)
-        raise CogbiasError(f"{repr(given):.60} is no table of {names}; give a DataFrame")
+        raise CogbiasError(f"{repr(given):.60} is not a table of {names}; give a DataFrame")
     kind = _nearest_schema(given, schemas)
     table = with_plain_types(given, kind)
     kind.check(table.drop(columns=[name for name in beside if name in table]))

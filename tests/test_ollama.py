@@ -250,6 +250,6 @@ def test_weights_that_change_under_way(
 
 
 def test_a_model_that_was_not_pulled(double: OllamaDouble) -> None:
-    words = "model 'tinny' was not pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`"
+    words = "model 'tinny' is not pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`"
     with pytest.raises(CogbiasError, match=words):
         PARTICIPANT("tinny", base_url=double.url).revision

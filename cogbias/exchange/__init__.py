@@ -117,9 +117,7 @@ def read_tables(
     }
     for name, file in files.items():
         if file is None:
-            raise CogbiasError(
-                f"{path}: holds no {name}.csv; export a folder to see what is needed"
-            )
+            raise CogbiasError(f"{path}: has no {name}.csv; export a folder to see what is needed")
     every = load_items(files["items"])
     _, trials = given_table(files["trials"], TRIALS, beside=READ_BY_OTHERS)
     items = {
@@ -187,9 +185,7 @@ def import_answers(
 ) -> Imported:  # what was imported
     "Read answers, and write them, or a part of them, into an outputs folder."
     if format not in ANSWERED:
-        raise CogbiasError(
-            f"import format {format!r} holds no answers; {nearest(format, ANSWERED)}"
-        )
+        raise CogbiasError(f"import format {format!r} has no answers; {nearest(format, ANSWERED)}")
     return ANSWERED[format](path, outputs, paradigms, where)
 
 # %% ../../nbs/10_exchange.ipynb #c7d6a1f4

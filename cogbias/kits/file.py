@@ -203,7 +203,7 @@ def own_name(
     "The name of a paradigm of one's own."
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name):
         raise CogbiasError(
-            f"{name!r:.80} is no name; use letters, digits, underscores and hyphens, and begin "
+            f"{name!r:.80} is not a name; use letters, digits, underscores and hyphens, and begin "
             "with a letter"
         )
     return f"{SUITE}{name}"
@@ -349,7 +349,7 @@ def paradigm_of_files(
         faults.tell()
     if named := table_named(faults.file, held):
         if named not in files:
-            raise CogbiasError(f"{faults.file}: wordings: there is no file {named!r} beside it")
+            raise CogbiasError(f"{faults.file}: wordings: there is no file {named!r} next to it")
         held = {**held, "wordings": wordings_of_table(files[named], tuple(numeric), faults)}
     own = checked(model, held, faults)
     faults.tell()

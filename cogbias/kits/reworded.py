@@ -84,7 +84,9 @@ def _settings(
                 raise CogbiasError("the seed is that of a study; leave it out")
             if PurePosixPath(str(value)).suffix in (".toml", ".csv", ".jsonl"):
                 raise CogbiasError(f"{value!r:.60} is a file; name it in the settings of a study")
-            check_settings(name, make, {setting: value}, "{name!r} is no argument of its items()")
+            check_settings(
+                name, make, {setting: value}, "{name!r} is not an argument of its items()"
+            )
     return partial(make, **own.settings) if own.settings else make
 
 
@@ -131,7 +133,7 @@ def check_variants(
 ) -> None:
     "Note what is wrong with a choice of variants."
     if "base" not in chosen:
-        faults.note("variants", "base is not among them, which carries the headline; add it")
+        faults.note("variants", "base is not among them, which has the headline; add it")
     if "no_persona" in chosen and not persona:
         faults.note("variants", "no_persona reads as base where there is no persona; leave it out")
     if {"odd", "large"} & {*chosen} and not {*numbers} & {*SCALED, *DECLARED}:

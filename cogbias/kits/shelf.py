@@ -28,7 +28,7 @@ def set_faults(
     for name, texts in sets.items():
         texts = texts if isinstance(texts, Mapping) else {}
         for gap in [each for each in texts if each not in gaps]:
-            yield name, gap, f"is no gap; {nearest(gap, gaps)}"
+            yield name, gap, f"is not a gap; {nearest(gap, gaps)}"
         for gap, rule in gaps.items():
             text = str(texts.get(gap, ""))
             for fault in text_faults(rule, text, texts=texts):
@@ -46,10 +46,10 @@ def read_shelf(
     try:
         sets = tomllib.loads(file_text(Path(from_home(path))))
     except ValueError as error:
-        raise CogbiasError(f"{path}: not readable as TOML ({error}); mend the line") from None
+        raise CogbiasError(f"{path}: not readable as TOML ({error}); correct the line") from None
     sets.pop("gaps", None)  # of a copy of a shelf that ships
     if not sets:
-        raise CogbiasError(f"{path}: holds no set; write a table of texts")
+        raise CogbiasError(f"{path}: has no sets; write a table of texts")
     for name, gap, fault in set_faults(sets, gaps):
         raise CogbiasError(f"{path}: set {name!r}, gap {gap!r}: {fault}")
     return sets

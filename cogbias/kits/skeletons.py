@@ -20,7 +20,7 @@ from ..tables import CogbiasError, nearest, shipped, whole_file
 def _refuse_taken(place: Path) -> None:
     "Refuse to write over a file."
     if place.exists() or place.is_symlink():
-        raise CogbiasError(f"{place}: is there already; choose another name, or move it away")
+        raise CogbiasError(f"{place}: already exists; choose another name, or move it away")
 
 
 SKELETONS = {  # kit -> ending of each of its files
@@ -124,19 +124,19 @@ def _reworded_text(name: str, base: Paradigm) -> str:
     lines = [
         f"# Other wordings for {base.name}. It runs as it is:",
         "#",
-        f"#   cogbias check {name}.toml      what the design lacks; asks nobody",
+        f"#   cogbias check {name}.toml      checks the design; nothing is sent",
         f"#   cogbias items {name}.toml      the prompts",
         f"#   cogbias run --model sim/human --paradigm {name}.toml --outputs outputs/{name}",
         "#",
-        '# Behind # stands a remark; what begins with "# " and a name may be taken into use.',
+        '# Comments begin with #. To use an optional setting, remove the "# " before its name.',
         "",
         f'based_on = "{base.name}"',
         f"title = {_toml_text(f'{base.title}, in other words')}",
         '# persona = "You are a nurse on the way home from work."',
-        '# system = "Answer in one line."  # instead of the usual system message; "" sends none',
+        '# system = "Answer in one line."  # replaces the usual system message; "" sends none',
     ]
     if base.items_from is not None:
-        lines.append("# keep_wordings = true  # the shipped wordings are asked too")
+        lines.append("# keep_wordings = true  # ask the built-in wordings as well")
     for argument, told in signature(base.items).parameters.items():
         if argument != "seed":
             usual = "..." if told.default is None else toml_line(told.default)

@@ -187,7 +187,7 @@ def toml_line(
     if isinstance(value, Sequence):
         return f"[{', '.join(map(toml_line, value))}]"
     if not isinstance(value, int | float):
-        raise CogbiasError(f"{value!r:.60} is no text, number, list or table; give one")
+        raise CogbiasError(f"{value!r:.60} is not a text, number, list or table; give one")
     return repr(value)
 
 

@@ -174,7 +174,7 @@ def at_hand(
     kind, needed = type(who), (*Participant.__annotations__, "answers")
     if lacking := [each for each in needed if not hasattr(who, each)]:
         raise CogbiasError(
-            f"{kind.__name__} is no participant: it lacks {lacking[0]!r}; see "
+            f"{kind.__name__} is not a participant: it lacks {lacking[0]!r}; see "
             f"cogbias.participants.Participant, or give a function"
         )
     backend, _, model = str(who.name).partition("/")

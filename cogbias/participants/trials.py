@@ -156,7 +156,7 @@ def answer_fault(
         near = nearest(choice, offered)
         return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {near}"
     if p is not None and (p.keys() != offered.keys() or abs(math.fsum(p.values()) - 1) > 1e-6):
-        return f"column 'p' is no distribution over {', '.join(offered):.60}"
+        return f"column 'p' is not a distribution over {', '.join(offered):.60}"
     if answer["status"] != "ok" or method == "reasoning":
         return ""
     wanted = "p" if method in EXACT else "value" if item["answer"] == "number" else "choice"

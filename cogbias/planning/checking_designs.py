@@ -50,8 +50,8 @@ SHARE = 2 / 3  # of the wordings in which an oddity must show to be one of the d
 def _wordings(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     "Too few wordings, or some that are asked in one condition."
     conditions = items.groupby("cluster", sort=False)["condition"].nunique()
-    count, remedy = len(conditions), f"write {ENOUGH} wordings at least, better twenty"
-    found = {1: ("one_wording", "so the result is about these prompts, not about the bias")}
+    count, remedy = len(conditions), f"write at least {ENOUGH} wordings, preferably twenty"
+    found = {1: ("one_wording", "so the result holds for these prompts only")}
     found |= dict.fromkeys(range(2, FEWEST), ("no_interval", "too few for an interval"))
     found |= dict.fromkeys(range(FEWEST, ENOUGH), ("few_wordings", "so the interval is rough"))
     if paradigm.wordings is None and count in found:  # else a program makes the prompts
@@ -88,12 +88,14 @@ def _place_of_target(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     targets = _targets(paradigm, items)
     place, last = targets["place"], targets["last"]
     if place.nunique() == 1:
-        where = "last" if (place == last).all() else f"in place {place[0]}"
+        where = "last" if (place == last).all() else f"in position {place[0]}"
         where = "first" if place[0] == 1 else where
-        remedy = "ask both orders of the options, or change places between wordings"
+        remedy = "ask both orders of the options, or vary the position between wordings"
         if (2 * place == last + 1).all():
-            remedy = "the middle stays the middle in both orders; change places between wordings"
-        said = f"the target always stands {where}: a liking for that place would look like the bias"
+            remedy = "both orders keep it in the middle; vary the position between wordings"
+        said = (
+            f"the target is always {where}: a preference for that position would look like the bias"
+        )
         yield Finding("one_position", True, said, remedy)
         return
     shares = targets.groupby(["condition", "last"])["place"].value_counts(normalize=True)
@@ -101,8 +103,8 @@ def _place_of_target(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     apart = targets.groupby("condition")[["last", "place"]].value_counts(normalize=True)
     apart = apart.unstack("condition").fillna(0.0)
     if not even and (apart.max(axis=1) - apart.min(axis=1)).max() > 0.01:
-        said = "the target stands in other places under treatment than under control"
-        remedy = "give the options one order in both conditions"
+        said = "the target is in other positions under treatment than under control"
+        remedy = "use the same order of options in both conditions"
         yield Finding("position_by_condition", True, said, remedy)
 
 
@@ -114,10 +116,10 @@ def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     texts = {each["text"] for options in items["options"] for each in options}
     if labelled := sorted(filter(_LABEL.match, texts)):
         said = f"{len(labelled)} options begin with a label, such as {labelled[0]!r:.40}"
-        remedy = "leave it out: each option gets its letter, in both orders"
+        remedy = "remove it: letters are added automatically, in both orders"
         yield Finding("labelled_options", True, said, remedy)
     if said := moved_target_line(paradigm, items):
-        yield Finding("target_by_condition", False, said, "see whether that is meant")
+        yield Finding("target_by_condition", False, said, "check whether that is intended")
     means = _targets(paradigm, items).groupby("cluster")[["words", "others"]].mean()
     apart = (means["words"] - means["others"]).abs() >= 3
     for word, more, less in (("longer", "words", "others"), ("shorter", "others", "words")):
@@ -126,10 +128,10 @@ def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
             words, others = means.mean()
             said = (
                 f"the target is {word} than the other options in {odd.sum()} of {len(odd)} "
-                f"{_called(paradigm)} ({words:.1f} words against {others:.1f}); length alone draws "
-                "answers"
+                f"{_called(paradigm)} ({words:.1f} words against {others:.1f}); length may "
+                "attract answers"
             )
-            yield Finding("option_length", True, said, "make the options alike in length")
+            yield Finding("option_length", True, said, "make the options similar in length")
 
 
 def _called(
@@ -181,15 +183,15 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     places = int(np.median(marks))
     if places > 1:
         said = (
-            f"the conditions differ in {places} places, marked in both prompts; whatever is not "
-            "the manipulation could make the effect"
+            f"the conditions differ in {places} places, marked in both prompts; any difference "
+            "other than the manipulation could cause the effect"
         )
-        yield Finding("many_differences", False, said, "let both conditions share those words")
+        yield Finding("many_differences", False, said, "use the same words in both conditions")
     lengths = [[_words(control), _words(treatment)] for control, treatment in prompts]
     control, treatment = np.median(lengths, axis=0)
     if max(control, treatment) > LONGER * min(control, treatment):
         said = f"the control has {control:.0f} words and the treatment {treatment:.0f}"
-        yield Finding("prompt_length", True, said, "use as many words in both conditions")
+        yield Finding("prompt_length", True, said, "use about as many words in both conditions")
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #36eb7c9d
 def _of_a_file(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
@@ -197,17 +199,19 @@ def _of_a_file(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     texts = (text for name, text in paradigm.files.items() if name.endswith(".toml"))
     declared = tomllib.loads(next(texts, "").removeprefix("\ufeff"))
     if "bias" not in declared.get("number", {"bias": ""}):
-        said = "nothing says where the bias moves the number, so larger is taken to be the bias"
+        said = "the direction of the bias is not declared, so larger numbers count as the bias"
         yield Finding("default_direction", False, said, 'write number.bias = "higher" or "lower"')
     if braces := [found[0] for text in items["prompt"] if (found := re.search(r"\{.*?\}", text))]:
         said = f"{len(braces)} of {len(items)} prompts have braces, such as {braces[0]!r:.40}"
-        yield Finding("braces", False, said, "write a gap in one pair of braces")
+        yield Finding("braces", False, said, "write each gap in a single pair of braces")
 
 
 def _one_of_parts(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     "One wording only of a paradigm whose interval is not carried by wordings."
     if len(paradigm.wordings.given) == 1:
-        said = f"there is one wording, and the interval speaks of other {paradigm.clusters} only"
+        said = (
+            f"there is one wording, so the interval generalizes to other {paradigm.clusters} only"
+        )
         remedy = "write a second one, or add keep_wordings = true"
         yield Finding("one_of_parts", False, said, remedy)
 
@@ -247,10 +251,10 @@ def _findings(paradigm: Paradigm, items: pd.DataFrame, power: Power, unit: str) 
     for look in looks:
         yield from look(paradigm, items)
     if unit == "probability" and not power.why_none and not power.present_from <= 0.5:
-        seen = f"only effects from {power.present_from:.2f} are called present"
-        seen = seen if isfinite(power.present_from) else "hardly any effect is called present"
+        seen = f"only effects of at least {power.present_from:.2f} are detectable"
+        seen = seen if isfinite(power.present_from) else "hardly any effect is detectable"
         said = f"with one answer to each prompt, {seen}"
-        yield Finding("blind", False, said, "ask more often (--repeats), or write more wordings")
+        yield Finding("blind", False, said, "ask more repeats (--repeats), or write more wordings")
 
 
 def _asked_in(paradigm: Paradigm, made: pd.DataFrame, asked: pd.DataFrame) -> str:
@@ -322,9 +326,9 @@ def _power_lines(found: DesignCheck) -> list[str]:
             return [f"no verdict is possible: {power.why_none}"]
         called = "no effect is"
         if isfinite(power.present_from):
-            called = f"effects from {power.present_from:.2g}{unit} are"
-        zero = f", zero absent in {power.zero_absent:.0%}" if found.smallest else ""
-        lines.append(f"{how}: {called} called present in 4 of 5 studies{zero}")
+            called = f"effects of at least {power.present_from:.2g}{unit} are"
+        zero = f"; zero is called absent in {power.zero_absent:.0%}" if found.smallest else ""
+        lines.append(f"{how}: {called} detectable with 80% power{zero}")
     note = exclusion_note(power, Rule(found.smallest), found.unit) if found.smallest else ""
     return [*lines, *filter(None, [note])]
 
@@ -341,5 +345,5 @@ def check_lines(
     if found.of_interest:
         lines.append(f"smallest effect of interest, as declared: {found.of_interest}")
     for each in found.findings:
-        lines.append(f"{'lacks' if each.lacks else 'look'}: {each.said}; {each.remedy}")
+        lines.append(f"{'problem' if each.lacks else 'note'}: {each.said}; {each.remedy}")
     return lines if found.findings else [*lines, "No problems found."]

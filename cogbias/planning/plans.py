@@ -98,10 +98,10 @@ def _time_lines(study: Study, cells: pd.DataFrame, models: pd.DataFrame) -> list
         return []
     if asked["seconds"].notna().all():
         took = max(least, asked["seconds"].sum())
-        return [f"about {duration(took)}, one cell after the other, as fast as answers came so far"]
+        return [f"about {duration(took)}, one cell after another at the speed so far"]
     unknown = asked["seconds"].isna().sum()
     lines = [f"time unknown: {unknown} of {len(asked)} cells have no stored answers"]
-    return lines + ([f"at least {duration(least)} at the pace allowed"] if least else [])
+    return lines + ([f"at least {duration(least)} at the allowed rate"] if least else [])
 
 
 def _price_lines(study: Study, prices: Mapping[str, Price | None], usd: float) -> list[str]:
@@ -109,21 +109,21 @@ def _price_lines(study: Study, prices: Mapping[str, Price | None], usd: float) -
     lines = [f"price of {model}: {price}" for model, price in prices.items() if price]
     if lacking := unpriced(study):
         lines.append(
-            f"no price is known of {', '.join(lacking)}: to estimate the cost, give one with "
-            "--price MODEL=IN,OUT or under [prices]"
+            f"no price is known for {', '.join(lacking)}: to estimate the cost, pass "
+            "--price MODEL=IN,OUT or set it under [prices]"
         )
     limit = study.limits.get("usd", inf)
     if usd > limit:
-        needed = f"{usd_in_words(usd)} are needed"
+        needed = f"it needs {usd_in_words(usd)}"
         lines.append(f"the limit of {limit:g} usd would stop this run: {needed}")
     return lines
 
 
 _UNMET = (
-    "no answers here yet, planned by the settings alone; where a server shows probabilities each "
-    "prompt is asked once, whatever the repeats"
+    "no answers here yet, so this follows the settings alone; if the server returns probabilities, "
+    "each prompt is asked once, whatever the repeats"
 )
-_MET = "as on the last run; another revision is asked anew"
+_MET = "as in the last run; a new revision would be asked everything again"
 
 
 def _known_by(cell: PlannedCell) -> str:
@@ -205,7 +205,7 @@ def plan_run(
         *filter(None, [spent_line(outputs)]),
         *_time_lines(study, table, of_models),
         *(
-            f"{each.model}: up to {each.calls} calls find out what its server can do"
+            f"{each.model}: up to {each.calls} probe requests to find out what its server supports"
             for each in filter(None, tried.values())
         ),
         *_said_of(table["participant"], pd.Series(known)),
@@ -224,11 +224,11 @@ _OF_POWER |= {"present_from": "present from", "zero_absent": "zero absent"}
 _OF_POWER |= {"smallest": "of interest"}
 TITLE_OF_POWER = "What this plan can show"
 _MEANING_OF_POWER = (
-    "present from: the true effect that is called present with 80% power",
-    "zero absent: how often a true effect of zero is called absent",
-    "of interest: the smallest effect of interest; absent effects are shown to be smaller",
-    "P-values are corrected over the headlines of a participant; the power holds if each of the "
-    "others finds an effect, or its absence.",
+    "present from: the smallest true effect that is detectable with 80% power",
+    "zero absent: how often a true effect of zero would be called absent",
+    "of interest: the smallest effect of interest; an absent effect is smaller than this",
+    "P-values are corrected across the headlines of a participant; power assumes that each of the "
+    "others is conclusive.",
 )
 
 
@@ -279,13 +279,13 @@ def plan_lines(
     lines = [f"tokens: {each}" for each in _said_of(asked["paradigm"], asked["told"])]
     if planned.models["most_usd"].notna().any():
         lines.append(
-            "usd at most: if every answer is as long as it may be, and all attempts are used"
+            "usd at most: if every answer has the maximum length, and all attempts are used"
         )
     if open_end := int((cells["most_missing"] > cells["missing"]).sum()):
         lines.insert(
             0,
-            f"{open_end} of {len(cells)} cells are asked until enough answers can be read: their "
-            "numbers hold if every answer can be read; the most uses all attempts",
+            f"{open_end} of {len(cells)} cells are asked until enough answers are readable: the "
+            "numbers assume that every answer is, the maximum that all attempts are used",
         )
     return [*lines, *dict.fromkeys(filter(None, cells["note"])), *planned.notes]
 
@@ -311,6 +311,6 @@ def stopped_line(
     more = usd_in_words(planned.models["usd"].fillna(0).sum())
     return (
         f"the limit of {study.limits['usd']:g} usd is reached; {spent_line(outputs)}; "
-        f"{missing_words(planned.cells)}, about {more} usd more; what came is stored, raise the "
-        "limit and run again to go on"
+        f"{missing_words(planned.cells)}, about {more} usd more; answers are stored, raise the "
+        "limit and run again to continue"
     )

@@ -340,7 +340,7 @@ def assumed_spread(
 ) -> Spread:
     "The spread that is assumed where nothing is stored."
     if isinstance(design, Questions):
-        return Spread(0.0, "assumed: what a question is about is known or guessed")
+        return Spread(0.0, "assumed: each question is either known or guessed")
     told = f"assumed: effects differ between clusters by an SD of {SD_BETWEEN_CLUSTERS:g}"
     if isinstance(design, Numbers):
         told += f" of the scale, answers by {SCALE:.2g} of it"
@@ -461,7 +461,7 @@ def power_of(
 ) -> Power:
     "What studies of a design would say, by their own estimator and rule."
     if not design.cluster:
-        return Power(0, why_none="nothing is asked that is compared")
+        return Power(0, why_none="none of the compared prompts are asked")
     studies, every = _Studies(design, answers, spread, seed), np.arange(STUDIES)
     zeros = list(studies.found(0.0, every))
     clusters, no_claim = int(design.units().max()) + 1, verdict(zeros[0], 1.0, 1.0)
@@ -517,8 +517,8 @@ def _lacking(cell: PlannedCell, headline: Contrast, answers: float) -> str:
     weighted = {name for name, weight in (headline.weights or {}).items() if weight}
     rows = selected(cell.items, headline)
     if empty := sorted(weighted - set(rows["stratum"])):
-        return f"nothing is asked in {' or '.join(empty)}, so there is no {headline.measure}"
-    return "" if answers else "no answer that is planned can be read"
+        return f"no prompts are asked in {' or '.join(empty)}, so there is no {headline.measure}"
+    return "" if answers else "none of the planned answers can be read"
 
 
 def exclusion_note(
@@ -534,7 +534,7 @@ def exclusion_note(
         return ""
     return (
         f"{found.clusters} clusters cannot show that an effect is smaller than "
-        f"{rule.smallest:g}; {needed} can"
+        f"{rule.smallest:g}; {needed} are needed"
     )
 
 

@@ -40,9 +40,9 @@ def limit_fault(study: Study) -> str:  # empty where there is none
     if "usd" not in study.limits or not names:
         return ""
     return (
-        f"{study.name}: no price is known of {names}, so a limit of {study.limits['usd']:g} usd "
-        "cannot be kept; give one with --price MODEL=IN,OUT or under [prices], 0 where nobody is "
-        "paid"
+        f"{study.name}: no price is known for {names}, so a limit of {study.limits['usd']:g} usd "
+        "cannot be enforced; pass --price MODEL=IN,OUT or set it under [prices], 0 if it is "
+        "free"
     )
 
 
@@ -88,7 +88,7 @@ def spent_line(
     told = ", ".join(f"{name} {usd_in_words(usd)}" for name, usd in shares)
     line = f"spent so far: {usd_in_words(held.paid + held.in_flight)} usd ({told})"
     if held.in_flight:
-        line += f"; up to {usd_in_words(held.in_flight)} of it for answers that have not come"
+        line += f"; up to {usd_in_words(held.in_flight)} of it for pending answers"
     return line
 
 

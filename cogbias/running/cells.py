@@ -245,7 +245,7 @@ def _cell(folder: Folder, asked: StoredRequest) -> Cell:
     table = trials(folder, [asked])
     if table.empty:
         raise CogbiasError(
-            f"{folder.path}: holds no answer of {asked.participant} in {asked.paradigm}; run the "
+            f"{folder.path}: has no answers of {asked.participant} in {asked.paradigm}; run the "
             "study again in this folder"
         )
     places = [folder.database, Path(f"{folder.database}-wal"), folder.place(EFFECTS_FILE)]

@@ -125,7 +125,9 @@ class Status(NamedTuple):
         read = "" if totals["readable"] is None else f", {totals['readable']:.1%} of them readable"
         lines.append(f"{counted(totals['answers'], 'answer')}{read}")
         if totals["errors"]:
-            lines.append(f"{totals['errors']:,} answers never came; a run asks again where it can")
+            lines.append(
+                f"{totals['errors']:,} requests failed; the next run retries them if possible"
+            )
         lines += self.not_asked
         made = ", ".join(f"{count} {kind}" for kind, count in totals["reports"].items() if count)
         lines.append(f"effects: {self.effects}; reports: {made}")

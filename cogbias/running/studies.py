@@ -69,7 +69,7 @@ def _said_of_designs(study: Study) -> list[str]:
     lines, names = [], study_paradigms(study)
     for name in declared_names(names):
         if line := moved_target_line(paradigm(name), study_items(study, name)):
-            lines.append(f"{name}: {line}; see whether that is meant")
+            lines.append(f"{name}: {line}; check whether that is intended")
     for name in names if study.items_file else ():
         if line := shared_places_line(study_items(study, name)):
             lines.append(f"{name}: {line}")
@@ -125,8 +125,8 @@ def run_study(
     check_limits(study)
     if cluster and study_meter(study, outputs):
         raise CogbiasError(
-            "--cluster: what is spent is counted by the processes of one machine; ask models that "
-            "cost money, or with limits, without --cluster"
+            "--cluster: spending is counted on one machine only; run models with a price or "
+            "a limit without --cluster"
         )
     cells, failed, limit = _collected(study, outputs, jobs, cluster, progress, keep_asking)
     told = [cell.told for cell in cells]

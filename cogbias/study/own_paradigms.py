@@ -167,14 +167,14 @@ def asked_fields(
     parts = [_fields_of_one(each, place) for each in listed(what)]
     if len(parts) > 1 and any("items_file" in part for part in parts):
         raise CogbiasError(
-            "paradigm: a table of items is asked by itself; ask the others in another run"
+            "paradigm: a table of items cannot be combined with others; run them separately"
         )
     asked = {name: value for part in parts for name, value in part.items()}
     asked["paradigms"] = [name for part in parts for name in part["paradigms"]]
     declared: dict[str, Any] = {}
     for name, files in (pair for part in parts for pair in part.get("declared", {}).items()):
         if declared.setdefault(name, files) != files:
-            raise CogbiasError(f"paradigm: two of them are called {name!r}; rename one")
+            raise CogbiasError(f"paradigm: two have the name {name!r}; rename one")
     return asked | {"declared": declared} if declared else asked
 
 # %% ../../nbs/study/own_paradigms.ipynb #b9c4ac33
@@ -194,9 +194,9 @@ def shared_places_line(
         return ""
     first = twice.iloc[0]
     return (
-        f"{len(twice):,} prompts hold the place of another prompt, such as pair "
-        f"{first['pair_id']!r} in condition {first['condition']!r}, so pairs are made across them; "
-        "they may be of two seeds or wordings: ask and estimate each by itself"
+        f"{len(twice):,} prompts duplicate another prompt of the design, such as pair "
+        f"{first['pair_id']!r} in condition {first['condition']!r}, so pairs mix them; "
+        "they may come from two seeds or wordings: run and estimate each separately"
     )
 
 
@@ -211,7 +211,7 @@ def _check_answers(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None
             fault = outside_range(item, row["value"])
         if fault:
             raise CogbiasError(
-                f"{name}: trial {row['trial_id']}: {fault}; mend the trials, or give the items "
+                f"{name}: trial {row['trial_id']}: {fault}; correct the trials, or give the items "
                 "that were asked"
             )
 
