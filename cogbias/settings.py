@@ -95,7 +95,7 @@ class Study:
     temperature: Annotated[
         Temperature | Annotated[list[Temperature] | tuple[Temperature, ...], MinLen(1)] | None,
         Setting(
-            "sampling temperature; None: the backend's default; several: every model at each",
+            "temperature; None: the backend's default; several: every model at each",
             "a number from 0, or a list of them",
         ),
     ] = None

@@ -59,7 +59,7 @@ STATUSES = {
         why="fewer than six clusters, or fewer than three in a stratum",
     ),
     Status.TOO_FEW_CLUSTERS: StatusWords(
-        "no interval exists beyond these very prompts",
+        "there is no interval beyond exactly these prompts",
         "too few clusters",
         why="too few clusters for a statement about other prompts",
         number=False,
@@ -68,25 +68,25 @@ STATUSES = {
         "all units agree exactly, so the spread between them is zero",
         "all clusters agree",
         claimable=True,
-        caveat="All clusters agree, so the width of the interval comes from what a cluster that "
-        "was not asked might have shown.",
+        caveat="All clusters agree, so the width of the interval reflects only what an unobserved "
+        "cluster might have shown.",
     ),
     Status.EQUAL_ANSWERS: StatusWords(
-        "the answers to each prompt agree, so that drawing them again shows no spread",
+        "the answers to each prompt agree, so resampling them shows no spread",
         "answers to each prompt agree, no interval",
     ),
     Status.SEPARATED: StatusWords(
-        "each condition gives one answer throughout, and not the same one: a standardised "
+        "each condition always gives the same answer, and the two answers differ: a standardised "
         "difference is infinite",
-        "each condition gives one answer throughout",
+        "each condition always gives the same answer",
     ),
     Status.MOSTLY_EQUAL: StatusWords(
         "most clusters show the same number, so the interval over them is too narrow",
-        "most clusters alike, interval too narrow",
+        "most clusters equal, interval too narrow",
         claimable=True,
     ),
     Status.CONSTANT_CELL: StatusWords(
-        "one cell has no spread; its binomial variance stands in",
+        "one cell has no spread; its binomial variance is used instead",
         "a cell without spread",
         claimable=True,
     ),
@@ -99,8 +99,8 @@ STATUSES = {
         "too few answers for this formula", "too few answers", number=False
     ),
     Status.POSITION_DOMINATED: StatusWords(
-        "most answers follow the place of an option, not its content",
-        "answers follow the place of an option",
+        "most answers follow the position of an option, not its content",
+        "answers follow the position of an option",
         why="most answers follow the position of an option, not its content",
         number=False,
         by_place=True,
@@ -115,7 +115,7 @@ STATUSES = {
         number=False,
         by_place=True,
         caveat="Most answers are at one position, and no prompt was read in two orders: what looks "
-        "like an effect may be a liking for that position. Ask both orders.",
+        "like an effect may be a preference for that position. Ask both orders.",
     ),
     Status.NO_COUNTERPART: StatusWords(
         "only one of the conditions was asked, or exists at this level",
@@ -123,7 +123,7 @@ STATUSES = {
         number=False,
     ),
     Status.NOT_CONVERGED: StatusWords(
-        "the fit did not converge, so its numbers are not to be used",
+        "the fit did not converge; do not use its numbers",
         "the fit did not converge",
         number=False,
     ),
@@ -131,8 +131,8 @@ STATUSES = {
         "the formula has no value here", "the formula has no value here", number=False
     ),
     Status.EXPLORATORY: StatusWords(
-        "the formula was made for other scores than these, so it shows a pattern and supports no "
-        "claim",
+        "the formula was made for a different kind of score, so it shows a pattern but supports "
+        "no claim",
         "exploratory",
     ),
 }
@@ -176,19 +176,19 @@ class VerdictWords(NamedTuple):
 
 VERDICTS = {
     VerdictWord.PRESENT: VerdictWords(
-        "there is an effect towards the bias",
+        "there is an effect in the direction of the bias",
         "shows {a} {bias}",
         "claimed towards",
         of_accuracy=VerdictWord.BETTER.value,
     ),
     VerdictWord.REVERSED: VerdictWords(
-        "there is an effect against the bias",
+        "there is an effect opposite to the bias",
         "shows the reverse of the {bias}",
         "claimed against",
         of_accuracy=VerdictWord.WORSE.value,
     ),
     VerdictWord.NEGLIGIBLE: VerdictWords(
-        "there is an effect, and it is smaller than the smallest effect of interest",
+        "there is an effect, but it is smaller than the smallest effect of interest",
         "shows a negligible {bias}",
         of_accuracy=VerdictWord.HARDLY_BETTER.value,
     ),
@@ -205,7 +205,7 @@ VERDICTS = {
         verb_of_accuracy="may or may not be better than the best constant policy (inconclusive)",
     ),
     VerdictWord.NONE: VerdictWords(
-        "the answers allow no judgment; the reason says why",
+        "no verdict is possible; the reason is given",
         "gets no verdict",
         "unsaid",
         decides=False,
@@ -334,23 +334,23 @@ class ReportWords(NamedTuple):
 
 
 _PLANTED = (
-    "This participant is simulated: its {} was planted, and nothing here says anything about a "
+    "This participant is simulated: its {} was planted, so its results say nothing about any "
     "language model."
 )
 _CONSISTENCY = (
     "*Order consistency* is the share of order pairs in which the same content was chosen, "
-    "*position locked* the share in which the same position was."
+    "*position locked* the share in which the same position was chosen."
 )
 _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive number means** "
     "that {positive}.",
     context="*Black: this participant, 95% interval. Green, where comparable results are known: "
     "people, as published. Grey: unbiased baselines, on the same prompts.*",
-    effect="*Default* is the estimate to look at first: conditional on a readable answer, "
-    "clustered by prompts that belong together. *Published* is the formula of the paper, quirks "
+    effect="*Default* is the main estimate: conditional on a readable answer, with "
+    "standard errors clustered by related prompts. *Published* is the formula of the paper, quirks "
     "included.",
     levels="The headline within each level of a factor. The dotted line is the headline itself. "
-    "Intervals are not adjusted for looking at many levels.",
+    "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always takes the same position scores zero in every balanced "
     f"design. {_CONSISTENCY} With two options, random choice gives 0.5 on both.",
     comparison="Scores of unbiased baselines on the same prompts, by the default and by the "
@@ -365,15 +365,15 @@ _OF_AN_ACCURACY = ReportWords(
     context="*Black: this participant, 95% interval. Grey: simulated responders, on the same "
     "prompts. The marks show what is scored without reading the question: by guessing, by the "
     "best constant policy, and by knowing only the type of a bet.*",
-    effect="*Default* is the estimate to look at first: conditional on a readable answer, options "
-    "that tie share the credit. *Published* is the formula of the paper, quirks included. "
-    "Estimates on fresh things count both things of a question as units; those on exactly "
-    "the published questions say nothing of others.",
+    effect="*Default* is the main estimate: conditional on a readable answer, tied options "
+    "share the credit. *Published* is the formula of the paper, quirks included. "
+    "Estimates on new items treat both items of a question as sampled units; those on exactly "
+    "the published questions do not generalize to others.",
     levels="The share of right answers within each level of a factor. A constant policy is right "
-    "in all of some levels and in none of others, so that a level alone says little. "
-    "Intervals are not adjusted for looking at many levels.",
+    "everywhere in some levels and nowhere in others, so a single level says little. "
+    "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always takes the same position follows a constant policy, which "
-    f"is right as often as the right option is there. {_CONSISTENCY}",
+    f"is right whenever the right option is there. {_CONSISTENCY}",
     comparison="Scores of simulated responders on the same prompts, by the default and by the "
     "published formulas.",
     planted=_PLANTED.format("way of answering"),
@@ -389,11 +389,11 @@ SAME_SCALE = (
     "covers other clusters of prompts, people's cover other people."
 )
 POOLED_SD = (
-    "A standardised difference (pooled SD) of people divides by how much people differ; a model's "
-    "divides by the noise of its own answers and grows without limit as its temperature falls. "
+    "A standardised difference (pooled SD) in people is divided by how much people differ; in a "
+    "model, by the noise of its own answers, so it grows without limit as temperature falls. "
     "Compare its sign, never its size."
 )
 GRADES = (
-    "Grades: A computed from open data, B read in a publication, C from an original paper and not "
-    "checked again."
+    "Grades: A computed from open data, B read in a publication, C from an original paper, not "
+    "rechecked."
 )

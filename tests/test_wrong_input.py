@@ -68,7 +68,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((WHO, NAME), {"repeats": "2"}, "repeats should be a whole number from 1"),
         ((WHO, NAME), {"method": "txt"}, "did you mean 'text'"),
         ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha should be a number between"),
-        ((WHO, NAME), {"name": "mine"}, "name: is for one function"),
+        ((WHO, NAME), {"name": "mine"}, "name: applies to a single function"),
         ((WHO, NAME), {"outputs": None}, "not NoneType"),
         ((lambda prompt: "A", NAME), {}, "give one, as in run(function, paradigm, name='mine')"),
     ],

@@ -682,7 +682,7 @@ BET_TRUTHS = {
     "non_negative": "no loss",
 }
 NO_PEOPLE = (
-    "Nobody has published what people answer here; sim/human is a planted noise, not people."
+    "No human data have been published for this task; sim/human is planted noise, not people."
 )
 MUCH_FOR_NOTHING = (
     "Guessing, never betting and every other constant policy earn a third of these bets where "

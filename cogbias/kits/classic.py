@@ -92,7 +92,7 @@ DOMINANCE = "how much more often a treatment answer lies towards the bias than a
 GROWS = "Cohen's d of the published wording; it grows as answers become more consistent"
 INFINITE = (
     "Cohen's d of the published wording; "
-    "it is infinite when each condition gives one answer throughout"
+    "it is infinite when each condition always gives the same answer"
 )
 
 
