@@ -282,8 +282,8 @@ class Own(Declaration):
 
     title: Line = Field(description="heading of its reports")
     bias: Line = Field(description="a noun that stands after 'shows a'")
-    summary: Line = Field(description="the bias, for somebody who has never heard of it")
-    norm: Line = Field(description="what somebody without the bias does, and why")
+    summary: Line = Field(description="the bias, for someone who has never heard of it")
+    norm: Line = Field(description="what someone without the bias does, and why")
     positive: Line = Field(description="what a positive effect means")
     conditions: Each[Line] = Field(description="control and treatment in a few words each")
     wordings: list[Wording] = Field(
@@ -316,7 +316,7 @@ class Reworded(Declaration):
     title: Line | None = Field(None, description="heading of its reports")
     bias: Line | None = Field(None, description="a noun that stands after 'shows a'")
     summary: Line | None = Field(None, description="the bias, for who has never heard of it")
-    norm: Line | None = Field(None, description="what somebody without the bias does, and why")
+    norm: Line | None = Field(None, description="what someone without the bias does, and why")
     positive: Line | None = Field(None, description="what a positive effect means")
     conditions: Each[Line] | None = Field(None, description="control and treatment in a few words")
     wordings: list[Wording] = Field([], max_length=2000, description="wordings of your own")

@@ -143,7 +143,7 @@ def paradigm_of_texts(
 # %% ../../nbs/kits/table.ipynb #dc5b9e75
 _USUAL_TEXTS = {
     "summary": "A design of the user's own.",
-    "norm": "Somebody without the bias answers alike in both conditions.",
+    "norm": "Someone without the bias answers the same in both conditions.",
     "conditions": {"control": "control", "treatment": "treatment"},
 }
 
