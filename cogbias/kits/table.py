@@ -267,7 +267,7 @@ def paradigm_from(
     target_role: str = "target",  # of an items table: the role that shows the bias
     **told: Any,  # what a declaration in a file may say; listed below
 ) -> Paradigm:
-    "A table at hand as a paradigm; it is known to whoever is given it, and to nobody else."
+    "A table as a paradigm, which is not registered under a name."
     items = check_columns(items, what="paradigm_from")
     faults = Faults("paradigm_from")
     name, target_role = str(name), str(target_role)
