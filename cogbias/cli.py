@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 # %% ../nbs/11_cli.ipynb #1afa00ad
 TASKS = {
-    "Look": ("list", "items", "check", "plan"),
-    "Ask": ("run", "train", "generate", "new"),
-    "Results": ("status", "effects", "compare", "table", "report", "site", "verify"),
-    "Exchange": ("import", "export"),
+    "Design": ("list", "items", "new", "generate", "check"),
+    "Run": ("plan", "run", "train", "status"),
+    "Results": ("effects", "compare", "table", "report", "site", "verify"),
+    "Import and export": ("import", "export"),
 }
 
 
@@ -329,7 +329,7 @@ Prices = Annotated[
     _option(
         "prices",
         "--price",
-        "; repeatable, the last that matches wins",
+        "; repeatable, the last match wins",
         metavar="MODEL=IN,OUT",
     ),
 ]
@@ -537,7 +537,10 @@ def list_names(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    "List paradigms, backends and studies."
+    """List paradigms, backends and studies.
+
+    Example: cogbias list paradigms
+    """
     from cogbias.tables import CogbiasError, nearest
 
     if what is not None and what not in LISTS:
@@ -556,7 +559,10 @@ def list_names(
 
 @app.command()
 def items(paradigm: ParadigmName, seed: Seed = 0, out: Out = None, as_json: AsJson = False) -> None:
-    "Show or save the prompts of a paradigm."
+    """Show or save the prompts of a paradigm.
+
+    Example: cogbias items classic/framing --out framing.csv
+    """
     from cogbias import design
     from cogbias.study.own_paradigms import known_name
 
@@ -572,7 +578,10 @@ def items(paradigm: ParadigmName, seed: Seed = 0, out: Out = None, as_json: AsJs
 
 @app.command()
 def check(paradigm: ParadigmName, as_json: AsJson = False) -> None:
-    "Check a design for problems (exit code 1 if any)."
+    """Check a design for problems (exit code 1 if any).
+
+    Example: cogbias check my_bias.toml
+    """
     import pandas as pd
 
     from cogbias import design
@@ -593,7 +602,10 @@ def check(paradigm: ParadigmName, as_json: AsJson = False) -> None:
 @app.command()
 @_about_a_study
 def plan(asked: Study, outputs: Path, as_json: AsJson = False) -> None:
-    "Dry run: prompts, cost and statistical power; nothing is sent."
+    """Dry run: prompts, cost and statistical power; nothing is sent.
+
+    Example: cogbias plan --model openai/gpt-4o-mini --paradigm "choice/*"
+    """
     from cogbias.planning.plans import plan_run
 
     planned = plan_run(asked, outputs)
@@ -670,7 +682,10 @@ def run_command(
     allow_command: AllowCommand = False,
     as_json: AsJson = False,
 ) -> None:
-    "Run a study: collect missing answers, estimate effects, write reports."
+    """Run a study: collect missing answers, estimate effects, write reports.
+
+    Example: cogbias run --model sim/human --paradigm classic/framing
+    """
     from cogbias.backends.command import may_start
     from cogbias.running.studies import run_study
 
@@ -682,7 +697,10 @@ def run_command(
 @app.command()
 @_about_a_study
 def train(asked: Study, outputs: Path, jobs: Jobs = 1, as_json: AsJson = False) -> None:
-    "Train the encoders of a study; no model is asked."
+    """Train the encoders of a study; no prompts are sent.
+
+    Example: cogbias train --model encoder/bert@coin --paradigm bets/coin
+    """
     from cogbias.tables import CogbiasError
     from cogbias.training.trained_encoders import train_encoders, trained_name
 
@@ -702,7 +720,7 @@ def train(asked: Study, outputs: Path, jobs: Jobs = 1, as_json: AsJson = False) 
 @app.command()
 def generate(
     paradigm: ParadigmName,
-    model: Annotated[str, typer.Option("--model", help="Who writes: backend/name.")],
+    model: Annotated[str, typer.Option("--model", help="Model that writes: backend/name.")],
     out: Annotated[
         Path, typer.Option("--out", parser=_path, metavar="FILE.jsonl", help="Table of fillings.")
     ],
@@ -712,7 +730,9 @@ def generate(
     instances: Annotated[int, typer.Option(min=1, help="Stories per setting.")] = 1,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per text.")] = 3,
     seed: Seed = 0,
-    temperature: Annotated[float, typer.Option(min=0, help="Of the writer.")] = 0.7,
+    temperature: Annotated[
+        float, typer.Option(min=0, help="Temperature of the model that writes.")
+    ] = 0.7,
     base_url: BaseUrl = None,
     set_: Set = None,
     allow_command: AllowCommand = False,
@@ -720,7 +740,10 @@ def generate(
     price: Prices = None,
     as_json: AsJson = False,
 ) -> None:
-    "Have a model write the texts of a paradigm's stories."
+    """Generate the texts of a paradigm's stories with a model.
+
+    Example: cogbias generate managerial/escalation --model MODEL --out stories.jsonl
+    """
     from cogbias.backends.command import may_start
     from cogbias.fillings.review import filling_quality
     from cogbias.fillings.writing import generate as write_fillings
@@ -778,7 +801,10 @@ def new(
         Path, typer.Option(parser=_path, metavar="DIR", help="Where to write it.")
     ] = Path(),
 ) -> None:
-    "Write a draft of your own bias, ready to run and to be changed."
+    """Write a draft of your own bias, ready to run and edit.
+
+    Example: cogbias new paradigm my_bias
+    """
     from cogbias.kits.skeletons import write_reworded, write_skeleton
 
     if what != "paradigm":
@@ -796,7 +822,10 @@ def new(
 # %% ../nbs/11_cli.ipynb #396f0e81
 @app.command()
 def status(folder: OutputsFolder, as_json: AsJson = False) -> None:
-    "Show a study's progress and failures."
+    """Show a study's progress and failures.
+
+    Example: cogbias status outputs/demo
+    """
     from cogbias.running.status import folder_status
 
     found = folder_status(folder)
@@ -807,7 +836,10 @@ def status(folder: OutputsFolder, as_json: AsJson = False) -> None:
 def effects(
     folder: OutputsFolder, jobs: Jobs = 1, out: Out = None, as_json: AsJson = False
 ) -> None:
-    "Estimate the effects of everything in a folder."
+    """Estimate all effects in a folder.
+
+    Example: cogbias effects outputs/demo --out effects.csv
+    """
     from cogbias.running.cells import effects_of, lacking_estimates
     from cogbias.folder import Folder
 
@@ -840,7 +872,10 @@ def compare(
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
-    "Compare participants: differences, ranks, familiar wordings."
+    """Compare participants: differences, ranks, familiarity of wordings.
+
+    Example: cogbias compare outputs/demo sim/human sim/rational
+    """
     from cogbias.compare import compare, with_shown_names
 
     named = dict(_pair("--arms", each, "base=hf/gpt2") for each in arms or [])
@@ -869,7 +904,10 @@ def table(
         str, typer.Option("--figures", help="Also draw the effects: pdf or svg.")
     ] = "",
 ) -> None:
-    "Write the headlines as a table for a paper, and their figures."
+    """Write a results table for a paper, with figures.
+
+    Example: cogbias table outputs/demo --format docx --out table.docx
+    """
     from cogbias.running.cells import effects_of
     from cogbias.reporting.paper import table_text, write_figures, write_table
 
@@ -886,7 +924,10 @@ def table(
 
 @app.command()
 def report(folder: OutputsFolder, jobs: Jobs = 1) -> None:
-    "Write the reports that are missing or out of date."
+    """Write missing or outdated reports.
+
+    Example: cogbias report outputs/demo
+    """
     from cogbias.running.rendering import render_reports
 
     failed, written = render_reports(folder, jobs, progress=True)
@@ -902,7 +943,10 @@ def site(
         typer.Option("--out", parser=_path, metavar="DIR", help="Folder of the site [DIR/site]."),
     ] = None,
 ) -> None:
-    "Build the static site of a folder."
+    """Build a static website from a folder.
+
+    Example: cogbias site outputs/demo
+    """
     from cogbias.site.pages import build_site
 
     _print(f"site      {build_site(folder, out, progress=True)}")
@@ -910,7 +954,10 @@ def site(
 
 @app.command()
 def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> None:
-    "Check that answers are as stored and effects follow from them."
+    """Check that stored answers are unchanged and reproduce the effects.
+
+    Example: cogbias verify outputs/demo
+    """
     from cogbias.running.verification import verify_folder
 
     found = verify_folder(folder, jobs, progress=True)
@@ -959,7 +1006,10 @@ def import_command(
         ),
     ] = "",
 ) -> None:
-    "Import published items or answers, a table, or what people answered."
+    """Import items, answers or results, of models or of people.
+
+    Example: cogbias import csv items.csv --out items.parquet
+    """
     from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
     from cogbias.exchange.answers import keep_imported
     from cogbias.exchange.instructed_to_bias import import_lines
@@ -1004,7 +1054,10 @@ def export_command(
         Path, typer.Option("--out", parser=_path, metavar="FILE|DIR", help="Where to write.")
     ],
 ) -> None:
-    "Export answers of a folder or items of a paradigm."
+    """Export the answers in a folder or the items of a paradigm.
+
+    Example: cogbias export csv outputs/demo --out answers.csv
+    """
     from cogbias.design import paradigm
     from cogbias.exchange import export_folder, export_items
     from cogbias.study.own_paradigms import known_name

@@ -165,11 +165,11 @@ BUSY_SECONDS = 60  # how long a writer waits for another one
 _REMEDIES = {  # words of SQLite -> what to do
     "full": "free some space and run again; the answers stored before are kept",
     "disk I/O": "free some space and run again; the answers stored before are kept",
-    "locked": "another process is writing; run again when it has ended",
+    "locked": "another process is writing; run again when it has finished",
     "readonly": "check the permissions of the folder",
     "unable to open": "check the permissions of the folder",
     "File exists": "it is a file; choose a folder",
-    "Not a directory": "a file is in its way; choose another folder",
+    "Not a directory": "a file with its name exists; choose another folder",
 }
 
 
@@ -186,7 +186,7 @@ def _errors_in_words(path: Path, *also: type[Exception]) -> Iterator[None]:
     except (sqlite3.Error, UnicodeError, OverflowError, *also) as error:
         said = first_line(getattr(error, "strerror", None) or error)
         known = (remedy for words, remedy in _REMEDIES.items() if words in said)
-        remedy = next(known, "put back a copy of it, or choose another folder")
+        remedy = next(known, "restore a copy of it, or choose another folder")
         raise CogbiasError(f"{path}: {said}; {remedy}") from error
 
 
@@ -342,8 +342,8 @@ def _right_rows(
     rows = folder.rows(query, *values)
     if odd := sum(not _fits(check, row) for row in rows):
         raise CogbiasError(
-            f"{folder.database}: {odd} of {len(rows)} rows are not as they were stored; put back "
-            "a copy of the file, or run the study again in another folder"
+            f"{folder.database}: {odd} of {len(rows)} rows have changed since they were stored; "
+            "restore a copy of the file, or run the study again in another folder"
         )
     return rows
 
@@ -369,7 +369,7 @@ class Recorded:
     def answers(self, requests: Sequence[Any], method: str) -> Iterator[tuple[int, Answer]]:
         "A record cannot answer."
         raise CogbiasError(
-            f"{self.name}: {len(requests)} answers are missing and only its record is here; run "
+            f"{self.name}: {len(requests)} answers are missing and only its record is stored; run "
             "the study where the model can be reached"
         )
 

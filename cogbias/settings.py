@@ -67,7 +67,7 @@ class Study:
     models: Annotated[
         Sequence[str],
         MinLen(1),
-        Setting("who is asked: backend/name", "a list of names; name at least one"),
+        Setting("model to ask: backend/name", "a list of names; name at least one"),
     ]
     paradigms: Annotated[
         Sequence[str],
@@ -81,7 +81,7 @@ class Study:
     method: Annotated[
         str,
         Setting(
-            "auto, text, option_probability, option_draw, two_step or encoder",
+            "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
             "the name of a method",
         ),
     ] = "auto"
@@ -95,21 +95,21 @@ class Study:
     temperature: Annotated[
         Temperature | Annotated[list[Temperature] | tuple[Temperature, ...], MinLen(1)] | None,
         Setting(
-            "None: the backend's default; several: every model at each of them",
+            "temperature; None: the backend's default; several: every model at each",
             "a number from 0, or a list of them",
         ),
     ] = None
     valid_answers: Annotated[
         _Count,
         Setting(
-            "readable answers per condition and variant, in whole rounds; 0: as repeats says",
+            "readable answers per condition and variant, in whole rounds; 0: use repeats",
             "a whole number from 0 to 5,000,000",
         ),
     ] = 0
     attempts: Annotated[
         _Positive,
         Setting(
-            "answers at the most, as a multiple of valid_answers; a round is asked to its end",
+            "maximum number of answers, as a multiple of valid_answers; rounds are completed",
             "a whole number from 1 to 5,000,000",
         ),
     ] = 3
@@ -117,7 +117,7 @@ class Study:
     max_prompts: Annotated[
         _Count,
         Setting(
-            "prompts of each paradigm at the most, spread over its design; 0: all",
+            "maximum number of prompts per paradigm, spread over its design; 0: all",
             "a whole number",
             "use a whole number from 0 to 5,000,000",
         ),
@@ -132,7 +132,7 @@ class Study:
     where: Annotated[
         Mapping[str, _Levels],
         Setting(
-            "factor -> levels; only these items are asked", "a table", inside="a list of levels"
+            "factor -> levels; only these items are used", "a table", inside="a list of levels"
         ),
     ] = field(default_factory=dict)
     participants: Annotated[
@@ -146,7 +146,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "who extracts the choice in the second of two steps; None: the participant",
+            "model that extracts the choice in the second step; None: the participant itself",
             "a name, backend/name",
         ),
     ] = None
@@ -161,8 +161,8 @@ class Study:
     limits: Annotated[
         Mapping[Limit, Annotated[float, Gt(0)]],
         Setting(
-            "where a run stops or waits: usd (of what it asks, earlier runs of the same in its "
-            "folder and runs beside it included), requests_per_minute, tokens_per_minute",
+            "spending and rate limits: usd (earlier and parallel runs of the same requests in the "
+            "folder included), requests_per_minute, tokens_per_minute",
             "a table of numbers above 0",
             inside="a number above 0",
         ),
@@ -170,7 +170,7 @@ class Study:
     prices: Annotated[
         Mapping[str, Annotated[Mapping[Side, Annotated[float, Ge(0)]], MinLen(2)]],
         Setting(
-            "model name or pattern -> in and out, usd per million tokens",
+            "model name or pattern -> price in and out, usd per million tokens",
             "a table",
             inside="a table with in and out, usd per million tokens",
         ),
@@ -178,7 +178,7 @@ class Study:
     declared: Annotated[
         Mapping[str, Mapping[str, str]],
         Setting(
-            "paradigm of one's own -> the texts of its files; a study names the file instead",
+            "own paradigm -> the texts of its files; in a study file, name the file instead",
             "a table",
             inside="a table of texts",
         ),
@@ -374,12 +374,15 @@ def listing(
 _OF_A_REPORT = {
     "model": ("sim/human", "backend/name"),
     "paradigm": ("choice/certainty", "suite/name"),
-    "outputs": ("outputs/report", "folder for items and answers; what it holds is not asked again"),
+    "outputs": (
+        "outputs/report",
+        "folder for items and answers; stored answers are not asked again",
+    ),
 }
 _OF_A_STUDY_ALONE = (
     *("models", "paradigms", "name", "training", "limits", "prices", "declared", "max_prompts"),
 )
-_MEANING_OF_STORED = "name of one whose answers the folder holds: they are read, nobody is asked"
+_MEANING_OF_STORED = "participant whose stored answers are used; no model is asked"
 
 
 def report_parameters() -> dict[str, tuple[Any, str]]:  # name -> default, meaning

@@ -150,11 +150,11 @@ OWN_CODE = {"AutoModel": "m.Model"}
 FAULTS = {
     "no head for it": (edited(model_type="gpt2"), "architecture 'gpt2'"),
     "unknown kind": (edited(model_type="oracle"), "config.json cannot be read"),
-    "no tokenizer": (without_tokenizer, "holds no tokenizer"),
+    "no tokenizer": (without_tokenizer, "has no tokenizer"),
     "another vocabulary": (edited(vocab_size=20), "its tokenizer is not that of its model"),
     "three labels": (three_labels, "3 outputs: entailment, neutral, contradiction"),
     "never trained": (headless, "its head was never trained for choosing"),
-    "a layer missing": (without_a_layer, "holds no values for 1 of its weights, bert.encoder.la"),
+    "a layer missing": (without_a_layer, "has no values for 1 of its weights, bert.encoder.la"),
     "torn": (torn, "safetensors cannot be read"),
     "its own code": (edited(auto_map=OWN_CODE), "brings its own code"),
     "no weights": (lambda place: (place / "model.safetensors").unlink(), "convert it: python -c"),
@@ -201,13 +201,13 @@ def test_a_pickle_is_converted_by_name_and_scores_alike(bert, tmp_path):
     model, tokenizer = load_encoder(bert)
     before = score_pairs(model, tokenizer, TEXTS[:5])
     pickled(bert, model.state_dict())
-    refused(lambda: load_encoder(bert), "holds no .safetensors", "to_safetensors(")
+    refused(lambda: load_encoder(bert), "has no .safetensors", "to_safetensors(")
     made = to_safetensors(str(bert), tmp_path / "converted")
     tokenizer = {"tokenizer.json", "tokenizer_config.json"}
     names = {file.name for file in made.iterdir()}
     assert names == {"config.json", "model.safetensors"} | tokenizer
     assert np.array_equal(score_pairs(*load_encoder(made), TEXTS[:5]), before)
-    refused(lambda: to_safetensors(str(bert), made), "is there already; name a new folder")
+    refused(lambda: to_safetensors(str(bert), made), "already exists; name a new folder")
 
 
 @pytest.mark.parametrize("wrap", [lambda bad: bad, lambda bad: {"weight": bad}])

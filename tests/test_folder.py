@@ -261,7 +261,7 @@ def test_rounds_go_on_until_enough_answers_are_readable(tmp_path: Path) -> None:
 
 
 def test_two_steps_keep_the_reasoning_apart(tmp_path: Path) -> None:
-    "A second step that failed is asked again; its reasoning is there already."
+    "A second step that failed is asked again; its reasoning already exists."
     reader = store.Recorded("made/reader", "made", "r", None, None, False, ("text",), {}, {})
     with store.Folder(tmp_path, writes=True) as folder:
         asked = new_request(folder, CERTAINTY.head(3), method="two_step", extractor=reader)
@@ -304,7 +304,7 @@ def test_a_declaration_travels_with_its_answers(tmp_path: Path) -> None:
         assert second.request_id != first.request_id and not store.missing(folder, second)
         assert store.declarations(folder) == {"choice/certainty": {"bias.toml": "name = 'two'"}}
         folder.db.execute('update paradigms set files = \'{"bias.toml":"name = 3"}\'')
-        with pytest.raises(CogbiasError, match="1 of 1 rows are not as they were stored"):
+        with pytest.raises(CogbiasError, match="1 of 1 rows have changed since they were stored"):
             store.declarations(folder)
 
 

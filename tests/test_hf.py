@@ -139,7 +139,7 @@ def test_only_safetensors_and_no_foreign_code(tmp_path):
     pickled = tmp_path / "pickled"
     shutil.copytree(tiny_folder(), pickled)
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
-    with pytest.raises(CogbiasError, match="holds no .safetensors"):
+    with pytest.raises(CogbiasError, match="has no .safetensors"):
         participant(f"hf/{pickled}").revision
     foreign = changed(
         tmp_path / "foreign", "config.json", auto_map={"AutoModelForCausalLM": "evil.Model"}
@@ -286,5 +286,5 @@ def test_weights_that_are_not_there_are_not_made_up(tmp_path):
     config = transformers.LlamaConfig(**SMALL, tie_word_embeddings=False)
     transformers.LlamaForSequenceClassification(config).save_pretrained(tmp_path)
     tiny_tokenizer().save_pretrained(tmp_path)
-    with pytest.raises(CogbiasError, match="holds no values for 1 of its weights, lm_head.weight"):
+    with pytest.raises(CogbiasError, match="has no values for 1 of its weights, lm_head.weight"):
         list(participant(f"hf/{tmp_path}").answers(REQUESTS[:1], "option_probability"))

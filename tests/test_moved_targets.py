@@ -51,7 +51,7 @@ def test_a_target_that_moves_is_told_by_check_run_and_report(
 ) -> None:
     place, told = declared(tmp_path, how), f"{SAYS} {count} of 12 wordings"
     checked = CliRunner().invoke(app, ["check", str(place)]).output
-    assert f"look: {told}" in checked and "nothing is lacking" not in checked
+    assert f"note: {told}" in checked and "No problems found" not in checked
     out = tmp_path / "out"
     settings = {"outputs": out, "name": "blue", "progress": False, "reports": how == "once"}
     found = cb.run(lambda prompt: "blue", place, **settings)

@@ -209,7 +209,7 @@ def test_a_server_that_cuts_what_was_begun_into_other_tokens(double: OllamaDoubl
     double.quirks = Quirks(recuts=True)
     one_token = asked(who, REQUESTS[:1], "option_probability")[0]
     assert one_token.status == "ok"  # needs no beginning
-    with pytest.raises(CogbiasError, match="cuts answers that were begun into other tokens"):
+    with pytest.raises(CogbiasError, match="tokenizes prefilled answers differently"):
         asked(who, [Request(THREE, 0, 1)], "option_probability")
 
 
@@ -241,15 +241,15 @@ def test_weights_that_change_under_way(
     monkeypatch.setattr("cogbias.elicitation.server.CHECK_SECONDS", 0.0)
     who, given = at(double), []
     who.methods, setattr(double, "quirks", Quirks(new_digest_after=double.generations + 5))
-    with pytest.raises(CogbiasError, match="leads to other weights .* stored under the old digest"):
+    with pytest.raises(CogbiasError, match="points to other .* stored under the old digest"):
         for pair in who.answers(REQUESTS, "text"):
             given.append(pair)
     assert 3 <= len(given) <= 5
-    with pytest.raises(CogbiasError, match="leads to other weights"):
+    with pytest.raises(CogbiasError, match="points to other weights"):
         asked(who)
 
 
 def test_a_model_that_was_not_pulled(double: OllamaDouble) -> None:
-    words = "model 'tinny' was not pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`"
+    words = "model 'tinny' is not pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`"
     with pytest.raises(CogbiasError, match=words):
         PARTICIPANT("tinny", base_url=double.url).revision

@@ -155,7 +155,7 @@ def test_files_that_are_no_declarations(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "outings.csv").unlink()
     for name, what in (
         ("none.toml", "there is no such file"),
-        ("latin.toml", "is no UTF-8 text"),
+        ("latin.toml", "is not UTF-8 text"),
         ("large.toml", "has 2,097,152 bytes, more than 1,048,576"),
         ("deep.toml", "deep.toml"),
         (file.name, "outings.csv: there is no such file"),

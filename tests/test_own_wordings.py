@@ -216,7 +216,7 @@ def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_pat
 # what is said behind based_on, and of what
 MISTAKES = json.loads((Path(__file__).parent / "data" / "own_file_mistakes.json").read_text())
 OF_WORDINGS = [
-    ('"choice/decoy"\n' + SHOP + 'optoin = "{price}"', "optoin: fills no gap, and is no number"),
+    ('"choice/decoy"\n' + SHOP + 'optoin = "{price}"', "optoin: fills no gap, and is neither"),
     ('"bets/coin"\n' + TOSS + TOSS.replace("toss", "again", 1), "reads like the wording 'toss'"),
 ]
 

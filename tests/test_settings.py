@@ -57,7 +57,7 @@ def test_impossible_analyses_are_refused(analysis):
 def test_items_without_what_the_headline_compares_are_refused_before_anybody_is_asked():
     where = {"variant": ["no_persona"]}
     asked = make_study(models=["sim/human"], paradigms=["classic/framing"], where=where)
-    with pytest.raises(CogbiasError, match="no item that is asked of classic/framing"):
+    with pytest.raises(CogbiasError, match="classic/framing include none"):
         check_levels(asked)
     check_levels(replace(asked, where={"variant": ["no_persona", "base"]}))
 

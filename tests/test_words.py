@@ -1,50 +1,71 @@
-"""Words with one meaning: `frame`, `variants` and `verdict` are names of one thing each.
-
-A frame is a wording with gaps, variants are the dresses of one prompt, and a verdict is what is
-said of an effect. The house is read as code, so that another meaning is found where it begins.
-"""
+"What users read keeps to the words of CONTRIBUTING.md."
 
 import ast
+import json
+import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
-import cogbias
+from cogbias import words
+from cogbias.cli import app
+from cogbias.design import paradigm, paradigms
+from cogbias.settings import report_parameters
 
-HOUSE = Path(cogbias.__file__).parent
-FILES = sorted(path for path in HOUSE.rglob("*.py") if path.name != "_modidx.py")
-# where texts are made
-WORDINGS = ("frames.py", "kits", "fillings", "paradigms")
-
-
-def named(tree):
-    "Names of arguments, variables, functions and methods that a file gives."
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.FunctionDef):
-            yield node.name
+HOME = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_a_frame_is_a_wording(path):
-    if str(path.relative_to(HOUSE)).startswith(WORDINGS):
-        return
-    said = {name.strip("_").lower() for name in named(ast.parse(path.read_text("utf8")))}
-    assert not said & {"frame", "frames", "framed"}, "a table is a table, an outline an outline"
+def unwanted() -> re.Pattern[str]:
+    "The column 'not' of the table of words."
+    table = (HOME / "CONTRIBUTING.md").read_text().partition("| use | not |\n")[2]
+    rows = table.partition("\n\n")[0].splitlines()[1:]
+    found = [each for row in rows for each in row.strip("| ").split(" | ")[1].split(", ")]
+    return re.compile(rf"(?i)\b({'|'.join(map(re.escape, found))})\b")
 
 
-def test_one_module_is_about_variants():
-    assert [each.parent.name for each in FILES if each.stem == "variants"] == ["kits"]
+def helps() -> list[str]:
+    "What --help says of the program, its commands and their options."
+    commands = get_command(app).commands.values()
+    options = [getattr(each, "help", None) for one in commands for each in one.params]
+    return [*filter(None, [*(each.help for each in commands), *options])]
 
 
-def test_verdicts_are_said_of_effects():
-    giving = [
-        path.name
-        for path in FILES
-        for node in ast.parse(path.read_text("utf8")).body
-        if isinstance(node, ast.FunctionDef) and node.name.strip("_") in ("verdict", "verdicts")
+def errors() -> list[str]:
+    "The texts in the messages of all errors."
+    calls = [
+        node
+        for file in (HOME / "cogbias").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "CogbiasError"
     ]
-    assert giving == ["decisions.py"]
+    parts = (part for call in calls for argument in call.args for part in ast.walk(argument))
+    return [part.value for part in parts if isinstance(getattr(part, "value", None), str)]
+
+
+def pages() -> list[str]:
+    "The templates of reports and of the site."
+    notebooks = [json.loads(each.read_text()) for each in (HOME / "nbs/reports").glob("*.ipynb")]
+    cells = ["".join(cell["source"]) for each in notebooks for cell in each["cells"]]
+    return cells + [each.read_text() for each in (HOME / "docs/pages").glob("*.html")]
+
+
+def tables() -> list[str]:
+    "What is said of statuses, verdicts, reasons, reports and settings."
+    known = [*words.STATUSES.values(), *words.VERDICTS.values(), *words.REPORTS.values()]
+    meanings = [meaning for _, meaning in report_parameters().values()]
+    return [str(each) for each in known] + [*words.REASONS.values(), *meanings]
+
+
+def abouts() -> list[str]:
+    "What readers are told about the paradigms."
+    known = map(paradigm, paradigms())
+    told = ((each.summary, each.norm, each.positive, *each.caveats) for each in known)
+    return [text for each in told for text in each]
+
+
+@pytest.mark.parametrize("read", [helps, errors, pages, tables, abouts])
+def test_users_read_the_words_of_the_list(read) -> None:
+    texts, unwanted_word = read(), unwanted()
+    assert len(texts) > 9
+    assert [text for text in texts if unwanted_word.search(text)] == []

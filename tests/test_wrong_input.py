@@ -68,7 +68,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((WHO, NAME), {"repeats": "2"}, "repeats should be a whole number from 1"),
         ((WHO, NAME), {"method": "txt"}, "did you mean 'text'"),
         ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha should be a number between"),
-        ((WHO, NAME), {"name": "mine"}, "name: is for one function"),
+        ((WHO, NAME), {"name": "mine"}, "name: applies to a single function"),
         ((WHO, NAME), {"outputs": None}, "not NoneType"),
         ((lambda prompt: "A", NAME), {}, "give one, as in run(function, paradigm, name='mine')"),
     ],
@@ -86,12 +86,12 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         (("nowhere",), {}, "nowhere: no answers here"),
     ],
     "show": [
-        ((None,), {}, "None is no table of items or trials or effects; give a DataFrame"),
+        ((None,), {}, "None is not a table of items or trials or effects; give a DataFrame"),
         ((TRIALS.head(0),), {}, "trials table: has no rows to show"),
     ],
     "compare": [
         (("nowhere",), {}, "nowhere: no answers here"),
-        ((None,), {}, "None is no table of trials; give a DataFrame"),
+        ((None,), {}, "None is not a table of trials; give a DataFrame"),
         ((EFFECTS,), {}, "trials table: column 'trial_id' is missing"),
         ((TRIALS, "sim/humen"), {"items": ITEMS}, "did you mean 'sim/human'"),
         ((TRIALS, WHO), {"items": ITEMS}, "needs two participants, but there is 1"),
@@ -101,7 +101,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     "paradigm_from": [
         (("mine.csv",), {}, "should be a DataFrame, but is 'mine.csv'"),
         ((FOREIGN,), {}, "the table lacks 'condition'; give the columns wording, condition"),
-        ((ITEMS, "a b/"), {}, "'a b/' is no name"),
+        ((ITEMS, "a b/"), {}, "'a b/' is not a name"),
         ((ITEMS,), {"titel": "A"}, "'titel' is not known; did you mean 'title'"),
         ((ITEMS,), {"caveats": 3}, "caveats: should be a valid list, not 3"),
         ((ITEMS,), {"target_role": "x"}, "no item has the role 'x'"),

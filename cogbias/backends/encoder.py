@@ -160,7 +160,7 @@ def encoder_folder(
         where = "no folder is named for such" if checkpoints is None else f"{place} is not there"
         raise CogbiasError(
             f"encoder/{model}: is an encoder that is trained here, and {where}; train it with "
-            f"cogbias train, or let checkpoints name the folder that holds {model}"
+            f"cogbias train, or set checkpoints to the folder that contains {model}"
         )
     return model_folder(str(place.absolute()), "encoder", convert)
 
@@ -174,9 +174,9 @@ def to_safetensors(
 
     out = Path(out)
     if out.exists():
-        raise CogbiasError(f"{out}: is there already; name a new folder")
+        raise CogbiasError(f"{out}: already exists; name a new folder")
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
-    with readable(source, "weights", "get the model from somebody you trust, as safetensors"):
+    with readable(source, "weights", "get the model from a source you trust, as safetensors"):
         config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
         kind = getattr(transformers, (config.architectures or ["AutoModel"])[0])
         model = kind.from_pretrained(source, use_safetensors=False, weights_only=True)
@@ -198,7 +198,7 @@ def load_tokenizer(
 
     if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
         raise CogbiasError(
-            f"{source}: {folder} holds no tokenizer ({', '.join(_TOKENIZER_FILES)}); save it there "
+            f"{source}: {folder} has no tokenizer ({', '.join(_TOKENIZER_FILES)}); save it there "
             f"with save_pretrained"
         )
     with readable(source, "tokenizer", "save it again with save_pretrained"):
@@ -321,7 +321,7 @@ def load_encoder(
     lacking = [name for name in missing if fresh_head is None or not is_head(name)]
     if lacking:
         raise CogbiasError(
-            f"{source}: holds no values for {len(lacking)} of its weights, {lacking[0]} among "
+            f"{source}: has no values for {len(lacking)} of its weights, {lacking[0]} among "
             f"them; get the whole checkpoint"
         )
     if fresh_head is not None:
@@ -421,14 +421,14 @@ def scored_batches(
         if length > most:
             raise CogbiasError(
                 f"{source}: reads {most} tokens, and {text!r:.60} has {length}; leave that item "
-                f"out, nothing is cut off"
+                f"out, texts are never truncated"
             )
     for batch in batches(lengths, batch_size):
         scores = _score_rows(source, model, [rows[at] for at in batch], lengths[batch[0]])
         if not np.isfinite(scores).all():
             raise CogbiasError(
-                f"{source}: scores are no finite numbers; its weights are damaged, or its dtype is "
-                f"too narrow for them: set dtype='float32'"
+                f"{source}: scores are not finite numbers; its weights are damaged, or its dtype "
+                f"is too narrow for them: set dtype='float32'"
             )
         yield {
             distinct[at]: Scored(score, lengths[at], rows[at].count(tokenizer.unk_token_id))
@@ -623,8 +623,8 @@ def PARTICIPANT(model: str, **settings: Any) -> EncoderParticipant:
     "Factory that the registry calls."
     if "temperature" in settings:
         raise CogbiasError(
-            f"encoder/{model}: has no temperature, for it draws nothing; ask encoders in a study "
-            f"of their own, without one"
+            f"encoder/{model}: has no temperature, because it does not sample; ask encoders in "
+            f"a separate study, without one"
         )
     check_settings(f"encoder/{model}", EncoderParticipant, settings, "has no setting {name!r}")
     return EncoderParticipant(model, **settings)

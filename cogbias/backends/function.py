@@ -76,7 +76,7 @@ def taken_by(
         odd = each.name not in OFFERED and each.default is each.empty
         if odd and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
             raise CogbiasError(
-                f"{name}: its parameter {each.name!r} is not known; beside the prompt it may take "
+                f"{name}: its parameter {each.name!r} is not known; besides the prompt it may take "
                 f"{', '.join(list(OFFERED)[1:])}, or give {each.name!r} a default"
             )
     named, any_name = {each.name for each in rest}, any(each.kind == _ANY_NAME for each in rest)
@@ -352,7 +352,7 @@ def function_name(
     found = getattr(function, "__name__", "<lambda>") if name is None else name
     if name is None and found == "<lambda>":
         raise CogbiasError(
-            "a function without a name of its own answers: give one, as in "
+            "the function has no name of its own; give one, as in "
             "run(function, paradigm, name='mine')"
         )
     fits = isinstance(found, str) and found.isprintable() and found.strip() == found

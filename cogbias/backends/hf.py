@@ -82,7 +82,7 @@ def fetch_model(
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise CogbiasError(
             f"{backend}/{model}: cannot be fetched ({type(error).__name__}); check the name, your "
-            f"access to it (hf auth login), and the connection; a folder is named "
+            f"access to it (hf auth login), and the connection; write a folder as "
             f"{backend}/./folder"
         ) from None
 
@@ -95,7 +95,7 @@ def model_configuration(
     try:
         return json_object(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise CogbiasError(f"{file}: cannot be read ({error}); get the file again") from None
+        raise CogbiasError(f"{file}: cannot be read ({error}); download the file again") from None
 
 
 def model_folder(
@@ -109,10 +109,10 @@ def model_folder(
     folder = Path(model).expanduser() if is_folder(model) else fetch_model(model, backend)
     if not (folder / "config.json").is_file():
         raise CogbiasError(
-            f"{backend}/{model}: {folder} holds no config.json; name the folder of a saved model"
+            f"{backend}/{model}: {folder} has no config.json; name the folder of a saved model"
         )
     if not any(folder.glob("*.safetensors")):
-        raise CogbiasError(f"{backend}/{model}: {folder} holds no .safetensors; {remedy}")
+        raise CogbiasError(f"{backend}/{model}: {folder} has no .safetensors; {remedy}")
     if "auto_map" in model_configuration(folder):
         raise CogbiasError(
             f"{backend}/{model}: brings its own code, which is not run here; use a model whose "
@@ -294,7 +294,7 @@ def check_says(
     if config.model_type in FILL_GAPS and not says:
         raise CogbiasError(
             f"hf/{name}: a {', '.join(config.architectures or [config.model_type])} is an encoder, "
-            f"which gives no text; ask it as encoder/NAME_OR_FOLDER"
+            f"which writes no text; ask it as encoder/NAME_OR_FOLDER"
         )
 
 # %% ../../nbs/backends/hf.ipynb #cec5fb29
@@ -349,7 +349,7 @@ def _load_weights(folder: Path, device: str, dtype: str) -> Any:
     )
     if missing := sorted(report["missing_keys"]):
         raise CogbiasError(
-            f"{folder.name}: holds no values for {len(missing)} of its weights, {missing[0]} among "
+            f"{folder.name}: has no values for {len(missing)} of its weights, {missing[0]} among "
             f"them; get the whole {type(model).__name__}"
         )
     return model.to(device).eval()

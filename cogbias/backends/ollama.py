@@ -216,7 +216,7 @@ def read_entry(
     if entry is None and not model.endswith("cloud"):
         names = [one_line(each.name or each.model, 80) for each in listed.models or []]
         raise CogbiasError(
-            f"ollama: model {model!r} was not pulled; {nearest(model, names)} Or run `ollama pull "
+            f"ollama: model {model!r} is not pulled; {nearest(model, names)} Or run `ollama pull "
             f"{model}`"
         )
     return entry
@@ -462,8 +462,8 @@ class OllamaReader(NextTokenReader):
         "What was lost to other cuts is the server's doing, no property of the model."
         if self.recut and measured.valid_mass <= measured.unlisted:
             raise CogbiasError(
-                f"{self.who.name}: the server cuts answers that were begun into other tokens than "
-                f"the model, so most of what it would say cannot be seen; use method text"
+                f"{self.who.name}: the server tokenizes prefilled answers differently from "
+                f"the model, so most of the probability cannot be seen; use method text"
             )
 
     def notes(self, lost_sight: bool) -> list[str | None]:
@@ -600,7 +600,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         now, before = entry and entry.digest, self.model_card.digest
         if now != before:
             raise CogbiasError(
-                f"ollama: the tag {self.model!r} now leads to other weights ({str(now)[:12]}, not "
+                f"ollama: the tag {self.model!r} now points to other weights ({str(now)[:12]}, not "
                 f"{str(before)[:12]}); answers so far are stored under the old digest, the last "
                 f"may come from the new weights; run again to ask the new ones everything"
             )

@@ -102,7 +102,7 @@ def make_client(
     key = os.environ.get(api_key_env)
     if not key and url == OPENAI_URL:
         raise CogbiasError(
-            f"openai: the environment variable {api_key_env} holds no key for {url}; set it, or "
+            f"openai: the environment variable {api_key_env} has no key for {url}; set it, or "
             f"name another server with base_url or OPENAI_BASE_URL"
         )
     keep_out(key or "")
@@ -520,8 +520,8 @@ def find_dialect(
             return dialect
     if not taken:
         raise CogbiasError(
-            f"{who.name}: the server does not take think={who.think!r}; leave it out, or say how "
-            f"with extra"
+            f"{who.name}: the server does not take think={who.think!r}; leave it out, or set it "
+            f"in extra"
         )
     return taken[0]
 
@@ -573,7 +573,7 @@ class OpenaiReader(NextTokenReader):
         if self.not_continued and shown_mass(self.read[()]) > 0.5:
             raise CogbiasError(
                 f"{self.who.name}: options such as {self.item['options'][0]['label']!r} take "
-                f"several tokens, and the server does not continue an answer that was begun; use "
+                f"several tokens, and the server does not continue a prefilled answer; use "
                 f"method text"
             )
         words = f"{lost:.2f} of the probability was not shown"

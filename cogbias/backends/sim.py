@@ -61,9 +61,8 @@ def rule_of(
     known = _rules_of(name)
     if name in OWN and name not in DECLARED_HERE and not known:
         raise CogbiasError(
-            f"sim/{model} has no rule in {name}: a table, or what a folder keeps of a paradigm "
-            "made in Python, has prompts and what is compared, and no functions; ask a model or "
-            "sim/random, or declare it with rules"
+            f"sim/{model} has no rule in {name}: a paradigm from a table, or stored in a folder, "
+            "has no rule functions; ask a model or sim/random, or declare the paradigm with rules"
         )
     if who not in known:
         raise CogbiasError(

@@ -50,7 +50,7 @@ def familiar_row(
     old, other = reach[["estimate", "ci_high"]].to_numpy() * [[0.0 if one else 1.0], [1.0]]
     below, above = np.hypot(np.nan_to_num(old), other[::-1])  # what is subtracted is turned round
     gap = published.estimate - new.estimate
-    note = "one published wording carries no interval of its own: this is that of the new ones"
+    note = "one published wording has no interval of its own: this is that of the new ones"
     return named | {
         "published": published.estimate,
         "new": new.estimate,

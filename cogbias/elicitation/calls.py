@@ -106,7 +106,7 @@ def check_base_url(
         valid = False
     if not valid or not url.isprintable() or " " in url:
         raise CogbiasError(
-            "base_url is no address; it should read http://HOST:PORT or https://HOST/v1"
+            "base_url is not an address; it should read http://HOST:PORT or https://HOST/v1"
         )
     if HIDDEN in url:
         raise CogbiasError("base_url comes from a record, which keeps no secrets; give it again")

@@ -32,7 +32,7 @@ def answer_start(
     if start is None:
         raise CogbiasError(
             f"{type(model).__name__}: its configuration names no decoder_start_token_id, so "
-            f"nobody knows where an answer begins; add it to config.json"
+            f"the start of an answer is unknown; add it to config.json"
         )
     forced = told.get("forced_bos_token_id")
     return [start] if forced is None else [start, forced]

@@ -83,7 +83,7 @@ class Meter:
         if price is None and "usd" in self.limits:
             raise CogbiasError(
                 f"{getattr(who, 'name', who)}: no price is known, so a limit in usd cannot be "
-                "kept; give one under [prices], 0 where nobody is paid"
+                "enforced; set one under [prices], 0 if it is free"
             )
         return price.usd(sent, written) if price else 0.0
 

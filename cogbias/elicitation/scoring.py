@@ -155,7 +155,7 @@ def log_probabilities(
         if not (top.isfinite().all() and part[where, which].isfinite().all()):
             raise CogbiasError(
                 "the model's logits are not finite numbers (NaN or infinite); load it with dtype "
-                "float32, and if that does not help get its weights again"
+                "float32, and if that does not help download its weights again"
             )
         each = [_log_probabilities_at(part, where, which, one, top) for one in temperatures]
         found.append(torch.stack(each).cpu().double().numpy())
@@ -297,7 +297,7 @@ class AnyScorer:
         if longest > self._longest:
             raise CogbiasError(
                 f"a prompt has {longest:,} tokens, the model reads at most {self._longest:,}; "
-                f"leave it out, or ask a model that reads more"
+                f"leave it out, or use a model with a longer context"
             )
 
 

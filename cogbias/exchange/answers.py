@@ -87,7 +87,7 @@ def part_of(
     for pattern, named in names.items():
         if not named:
             raise CogbiasError(
-                f"{found.name}: holds no paradigm {pattern!r}; {nearest(pattern, found.items)}"
+                f"{found.name}: has no paradigm {pattern!r}; {nearest(pattern, found.items)}"
             )
     tables = {}
     for name in sorted({each for named in names.values() for each in named}):
@@ -106,7 +106,7 @@ def part_of(
         cells += [cell._replace(item_ids=asked, given=given)] if given else []
     if found.cells and not cells:
         levels = ", ".join(f"{name}={'|'.join(map(str, some))}" for name, some in where.items())
-        raise CogbiasError(f"{found.name}: holds no answer where {levels}; see its items")
+        raise CogbiasError(f"{found.name}: has no answers where {levels}; see its items")
     return found._replace(items=tables, cells=cells)
 
 # %% ../../nbs/exchange/answers.ipynb #105963aa

@@ -252,14 +252,13 @@ def read_logs(
                 cell[given.item_id, given.repeat] = given
     if not cells:
         raise CogbiasError(
-            f"{path}: holds no sample of a cogbias item; ask items of 'cogbias export inspect'"
+            f"{path}: has no samples of cogbias items; run the items of 'cogbias export inspect'"
         )
     return Imported(
         f"logs of inspect in {Path(path).name}",
         {name: paradigm(name).items() for name in sorted({name for *_, name in cells})},
         [cell_of(*key, [*given.values()]) for key, given in cells.items()],
-        [f"{foreign:,} samples are no answers to items of cogbias and were left out"]
-        * bool(foreign),
+        [f"{foreign:,} samples are not answers to cogbias items and were left out"] * bool(foreign),
     )
 
 

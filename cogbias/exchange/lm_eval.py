@@ -122,7 +122,7 @@ def read_samples(
     found = {key: [each for each in given if each.item_id in known] for key, given in cells.items()}
     if not any(found.values()):
         raise CogbiasError(
-            f"{path}: holds no samples of cogbias items; run lm-eval with --log_samples"
+            f"{path}: has no samples of cogbias items; run lm-eval with --log_samples"
         )
     return Imported(
         f"samples of lm-eval in {Path(path).name}",

@@ -506,7 +506,7 @@ def read_malberg(
     left_out["test cases without a value that was drawn for them"] = len(tests) - len(usable)
     if not usable or by_kind["decisions"] and not numbered:
         raise CogbiasError(
-            f"{path}: holds no test cases of the thirty biases, with ids; put full_dataset.csv "
+            f"{path}: has no test cases of the thirty biases, with ids; put full_dataset.csv "
             "beside the decisions: it has the texts, scenarios and drawn values"
         )
     every = (each for file in by_kind["decisions"] for each in _decisions(file, numbered, left_out))

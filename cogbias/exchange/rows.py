@@ -80,7 +80,7 @@ def files_of(
         ) from None
     if not found:
         wanted = " or ".join(filter(None, endings)) or "such"
-        raise CogbiasError(f"{path}: holds no {wanted} file; use it as published")
+        raise CogbiasError(f"{path}: has no {wanted} file; use it as published")
     return {name: found[name] for name in sorted(found)}
 
 # %% ../../nbs/exchange/rows.ipynb #e4eeb856

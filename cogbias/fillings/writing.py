@@ -215,7 +215,7 @@ def _without_torn_line(path: Path) -> None:
     "Take away a last line that was cut off by a kill; an answer is written as whole lines."
     content = path.read_bytes()
     if content and content[:1] != b"{":
-        raise CogbiasError(f"{path}: is no table of fillings; name another file")
+        raise CogbiasError(f"{path}: is not a table of fillings; name another file")
     os.truncate(path, content.rfind(b"\n") + 1)
 
 # %% ../../nbs/fillings/00_writing.ipynb #b5e9a234
@@ -302,7 +302,7 @@ def generate(
     paradigm = find_paradigm(paradigm) if isinstance(paradigm, str) else paradigm
     case, path = getattr(paradigm, "written", paradigm), Path(path)
     if case is None:
-        told = f", and its texts stand in {' and '.join(paradigm.files)}" if paradigm.files else ""
+        told = f", and its texts are in {' and '.join(paradigm.files)}" if paradigm.files else ""
         raise CogbiasError(
             f"{paradigm.name} has no written gaps; there is nothing to generate{told}"
         )

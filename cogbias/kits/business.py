@@ -42,7 +42,9 @@ def _settings_in(file: Path) -> pd.DataFrame:
         raise CogbiasError(f"{file}: has no rows; write one setting at least")
     if names.duplicated().any():
         twice = names[names.duplicated()].iloc[0]
-        raise CogbiasError(f"{file}: two settings are called {twice!r}; give one another position")
+        raise CogbiasError(
+            f"{file}: two settings have the name {twice!r}; give one another position"
+        )
     return table[SETTINGS.names].assign(setting=names)[["setting", *SETTINGS.names]]
 
 

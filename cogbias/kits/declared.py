@@ -228,7 +228,7 @@ class Human(Checked):
     def _lies_in_its_interval(self) -> "Human":
         if self.ci_low is not None and self.ci_high is not None:
             inside_it = self.ci_low <= self.estimate <= self.ci_high
-            _refused("" if inside_it else "the estimate lies outside its interval; change one")
+            _refused("" if inside_it else "the estimate is outside its interval; change one")
         return self
 
 # %% ../../nbs/kits/declared.ipynb #bf763740
@@ -250,7 +250,7 @@ Name = Annotated[str, AfterValidator(_free_name)]
 
 def _above_zero(value: int | float) -> int | float:
     "A size, which is above 0."
-    _refused("" if value > 0 else f"{value:g} is no effect; write a number above 0")
+    _refused("" if value > 0 else f"{value:g} is not an effect; write a number above 0")
     return value
 
 
@@ -282,8 +282,8 @@ class Own(Declaration):
 
     title: Line = Field(description="heading of its reports")
     bias: Line = Field(description="a noun that stands after 'shows a'")
-    summary: Line = Field(description="the bias, for somebody who has never heard of it")
-    norm: Line = Field(description="what somebody without the bias does, and why")
+    summary: Line = Field(description="the bias, for someone who has never heard of it")
+    norm: Line = Field(description="what someone without the bias does, and why")
     positive: Line = Field(description="what a positive effect means")
     conditions: Each[Line] = Field(description="control and treatment in a few words each")
     wordings: list[Wording] = Field(
@@ -316,7 +316,7 @@ class Reworded(Declaration):
     title: Line | None = Field(None, description="heading of its reports")
     bias: Line | None = Field(None, description="a noun that stands after 'shows a'")
     summary: Line | None = Field(None, description="the bias, for who has never heard of it")
-    norm: Line | None = Field(None, description="what somebody without the bias does, and why")
+    norm: Line | None = Field(None, description="what someone without the bias does, and why")
     positive: Line | None = Field(None, description="what a positive effect means")
     conditions: Each[Line] | None = Field(None, description="control and treatment in a few words")
     wordings: list[Wording] = Field([], max_length=2000, description="wordings of your own")
@@ -562,7 +562,7 @@ def _word(wording: Wording, name: str, gaps: Gaps) -> str:
     _check_gaps(text, gaps.names)
     for gap in Frame(text).gaps:
         if Frame(str(wording.get(gap))).gaps:
-            raise CogbiasError(f"the gap {{{gap}}} is filled by a text with a gap; write the text")
+            raise CogbiasError(f"the text for the gap {{{gap}}} has a gap itself; write it out")
     return text
 
 
@@ -652,7 +652,9 @@ def note_between(
     seen: dict[str, str] = {}  # texts -> name of the wording
     for each in wordings:
         for name in [each for each in each.model_extra if each not in (*gaps.names, *names)]:
-            said = f"fills no gap, and is no number and no factor; {nearest(name, gaps.names)}"
+            said = (
+                f"fills no gap, and is neither a number nor a factor; {nearest(name, gaps.names)}"
+            )
             faults.note(f"wordings.{each.wording}.{name}", said)
             names.add(name)
         if each.wording in seen.values():
@@ -679,7 +681,7 @@ def parsed(
     except RecursionError:
         raise CogbiasError(f"{file}: is nested too deep; write flatter tables") from None
     except ValueError as error:  # one of them is a number of thousands of digits
-        raise CogbiasError(f"{file}: is no valid TOML: {error}; put texts into quotes") from None
+        raise CogbiasError(f"{file}: is not valid TOML: {error}; put texts into quotes") from None
     if "models" in held:
         raise CogbiasError(f"{file}: models belong to a study; name a study file by itself")
     return held
@@ -695,7 +697,7 @@ def table_named(
         return ""
     plain = PurePosixPath(named).name == named and not set(named) & {":", "\\"}
     if not plain or not named.endswith(".csv"):
-        raise CogbiasError(f"{file}: wordings: {named!r:.80} is no CSV file beside this one")
+        raise CogbiasError(f"{file}: wordings: {named!r:.80} is not a CSV file next to this one")
     return named
 
 
@@ -711,7 +713,7 @@ def read_declaration(
         except FileNotFoundError:
             raise CogbiasError(f"{file}: there is no such file") from None
         except UnicodeDecodeError:
-            raise CogbiasError(f"{file}: is no UTF-8 text; save it as UTF-8") from None
+            raise CogbiasError(f"{file}: is not UTF-8 text; save it as UTF-8") from None
         except OSError as error:
             raise CogbiasError(f"{file}: cannot be read ({error.strerror})") from None
 

@@ -362,8 +362,8 @@ def shelf_stories(
     "Every setting with its sets of a shelf; one set each: settings lie within sets."
     if not 1 <= instances <= len(sets):
         raise CogbiasError(
-            f"{case.name}: instances is {instances}; the shelf has {len(sets)} sets, and a setting "
-            f"takes each at most once"
+            f"{case.name}: instances is {instances}; there are {len(sets)} sets of texts, and a "
+            f"setting uses each at most once"
         )
     order = sorted(sets, key=lambda name: content_hash([seed, case.name, name]))
     stories = []
@@ -446,8 +446,8 @@ def written_stories(
         setting, instance, writer = key
         if setting not in known:
             raise CogbiasError(
-                f"{case.name}: the fillings speak of the setting {setting!r:.60}, which is none of "
-                f"the {len(known)} that are known; give the file that it comes from as settings"
+                f"{case.name}: the fillings refer to the setting {setting!r:.60}, which is not "
+                f"among the {len(known)} known ones; pass the file that it comes from as settings"
             )
         texts = sound_texts(case, rows)
         same = setting, *sorted(texts.items())

@@ -143,7 +143,7 @@ def paradigm_of_texts(
 # %% ../../nbs/kits/table.ipynb #dc5b9e75
 _USUAL_TEXTS = {
     "summary": "A design of the user's own.",
-    "norm": "Somebody without the bias answers alike in both conditions.",
+    "norm": "Someone without the bias answers the same in both conditions.",
     "conditions": {"control": "control", "treatment": "treatment"},
 }
 
@@ -187,7 +187,7 @@ def toml_line(
     if isinstance(value, Sequence):
         return f"[{', '.join(map(toml_line, value))}]"
     if not isinstance(value, int | float):
-        raise CogbiasError(f"{value!r:.60} is no text, number, list or table; give one")
+        raise CogbiasError(f"{value!r:.60} is not a text, number, list or table; give one")
     return repr(value)
 
 
@@ -267,7 +267,7 @@ def paradigm_from(
     target_role: str = "target",  # of an items table: the role that shows the bias
     **told: Any,  # what a declaration in a file may say; listed below
 ) -> Paradigm:
-    "A table at hand as a paradigm; it is known to whoever is given it, and to nobody else."
+    "A table as a paradigm, which is not registered under a name."
     items = check_columns(items, what="paradigm_from")
     faults = Faults("paradigm_from")
     name, target_role = str(name), str(target_role)

@@ -100,7 +100,7 @@ def trying_out(
     if (tried := getattr(who, "trying_out", None)) is None:
         return None
     sent = tried.calls * (tried.characters / characters_per_token("") + AROUND_PROMPT)
-    told = "finding out by asking what its server can do"
+    told = "probe requests to find out what its server supports"
     return Step(_name_of_model(who), tried.calls, sent, tried.written, tried.written, None, told)
 
 
@@ -118,7 +118,7 @@ def _tokens_of_prompts(
         return sum(map(len, who.prompts(items))), "prompts counted with the model's own tokenizer"
     per_token = characters_per_token(suite)
     sent = _characters(items) / per_token + AROUND_PROMPT * len(items)
-    return sent, f"prompts estimated, {per_token:.1f} characters a token"
+    return sent, f"prompts estimated at {per_token:.1f} characters per token"
 
 
 def _step(
@@ -132,7 +132,7 @@ def _step(
     "The calls that some requests are."
     model, calls, items = _name_of_model(who), len(requests), [each.item for each in requests]
     if who.simulated:
-        return Step(model, 0, None, None, None, None, "simulated: nobody reads tokens")
+        return Step(model, 0, None, None, None, None, "simulated: no tokens")
     words = method in ("text", "reasoning", "two_step")
     if habit is not None:
         sent, length, told = habit.sent * _characters(items), habit.written, habit.where
@@ -154,7 +154,7 @@ def _step(
     if habit is None and words:
         told += f"; answers of {length:g} tokens assumed"
     if looks > 1:
-        told += f"; {looks:.1f} requests for each prompt assumed"
+        told += f"; {looks:.1f} requests per prompt assumed"
     most = most_written(who) if words else length
     seconds = habit.seconds * calls if habit and habit.seconds is not None else None
     return Step(model, calls, sent * looks, length * calls, most * calls, seconds, told)

@@ -469,9 +469,9 @@ def example_prompts(
 
 # %% ../../nbs/reporting/02_cell.ipynb #2b163233
 AS_ASKED = "answer"
-ON_THE_SCALE = "place on the scale, from 0"
-TURNED = "place on the scale, turned towards the bias"
-DISTANT = "distance to the number, in places of the scale"
+ON_THE_SCALE = "position on the scale, from 0"
+TURNED = "position on the scale, towards the bias"
+DISTANT = "distance to the number, in scale points"
 
 
 def _parameter(item: Mapping[str, Any], name: str) -> Any:

@@ -95,11 +95,11 @@ def _beside_policies(report: "CellReport") -> None:
 # %% ../../nbs/reporting/08_chapters.ipynb #efec4992
 def _had_for_nothing(report: "CellReport") -> None:
     "Every share of right answers beside what is scored without reading the question."
-    heading("### What is had for nothing")
+    heading("### Baselines that ignore the question")
     show(
-        "Every share of right answers under its ground truth with its 95% interval, and beside it "
-        "what is scored without reading the question: the test of the share against it "
-        "(unadjusted), and which policy that is."
+        "The share of right answers under each ground truth, with its 95% interval, next to what "
+        "is scored without reading the question: the (unadjusted) test of the share against it, "
+        "and the policy that achieves it."
     )
     show_table(words.accuracy_table(report.effects, report.paradigm))
 
@@ -111,9 +111,9 @@ def _choice_curve(report: "CellReport") -> None:
         return
     heading("### The choice curve")
     show(
-        "Exact choices between things that lie closer and closer in value. Whoever follows values "
-        "takes the better one the more often, the better it is; the slope is the sensitivity, in "
-        "logits per unit of the log ratio."
+        "Exact choices between items that are closer and closer in value. A participant guided by "
+        "value takes the better item more often the better it is; the slope is this sensitivity, "
+        "in logits per unit of the log ratio."
     )
     slope = report.rows_of(sloped.measure).query("group == 'all'")["estimate"]
     show_figure(figures.choice_curve(points, slope.iloc[0]))
@@ -227,7 +227,7 @@ class CellReport:
         show(self._words.levels)
         headline = self.paradigm.headline
         if headline.these_prompts:
-            show("Each interval is that of the answers to exactly these prompts.")
+            show("The intervals are for exactly these prompts.")
         if headline.sense == "accuracy":
             show_figure(figures.breakdown(rows, xlabel="share of right answers"))
         else:
@@ -242,7 +242,7 @@ class CellReport:
             show_figure(figures.position_bars(places))
             show_table(words.position_table(self.effects))
         else:
-            show("No options were shown in several orders, so nothing can be said about positions.")
+            show("No options were shown in more than one order, so position effects are unknown.")
 
     def unreadable(self) -> None:
         "Answers by status, and those that could not be read."
@@ -251,7 +251,7 @@ class CellReport:
         show_table(words.validity_table(self.effects, self.paradigm))
         bad = words.unreadable_answers(mine)
         if len(bad):
-            show("The commonest unreadable answers:")
+            show("Most common unreadable answers:")
             show_table(bad)
 
     def readings(self) -> None:
@@ -262,7 +262,7 @@ class CellReport:
         show(readings.about_readings(other, len(self.trials), self.items, self.paradigm))
         show_table(readings.kinds_of_difference(other))
         show_table(readings.quoted_answers(other))
-        heading("### The row of the published table")
+        heading("### Row of the published table")
         show_table(published_columns(self.effects))
 
     def comparison(self) -> None:
@@ -285,8 +285,8 @@ class CellReport:
             return
         heading("## How it was trained")
         show(
-            "The loss on the questions that it learnt from, and the share of the development "
-            "questions, which it did not learn from, that it got right."
+            "Training loss, and the share of right answers on the development questions, which "
+            "were not used for training."
         )
         show_figure(self.training_trace.draw())
         show(self.training_trace.words)

@@ -101,10 +101,10 @@ _WORDS_OF_METHODS = {
     "renormalised, so nothing was sampled",
     "option_draw": "The distribution over the answers was read from the model; draws from it are "
     "stored, and the estimates use the distribution",
-    "encoder": "An encoder read each option by itself, behind the bare question and without the "
-    "letters of the prompt; the option with the highest score is its answer, and nothing was "
+    "encoder": "An encoder scored each option separately, after the bare question and without the "
+    "letters of the prompt; its answer is the option with the highest score, and nothing was "
     "sampled",
-    "text": "The answers were sampled as text and read by rule",
+    "text": "The answers were sampled as text and parsed by rules",
     "two_step": "The participant reasoned freely, and its choice was extracted from the reasoning "
     "in a second step",
 }
@@ -129,7 +129,7 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
 _T_INTERVAL = "a t interval over {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     METHOD: f"combines {_T_INTERVAL} with the adjusted interval for counts (Bonett and Price "
-    "2012), the latter weighing more the more clusters always give the same answer",
+    "2012), the latter weighted more when more clusters always give the same answer",
     "people, ": "is a t interval{df} over people and, from four wordings on, over wordings as well "
     "(Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
     "two-way": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and Miller "
@@ -137,12 +137,12 @@ _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     "crossed units": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and "
     "Miller 2011)",
     "shared things": "is the score interval (Wilson 1927) at the number of independent questions "
-    "that the {n} are worth, since they share their things (Korn and Graubard 1998)",
+    "that the {n} amount to, because they share items (Korn and Graubard 1998)",
     "": f"is {_T_INTERVAL}",
 }
 _TESTS = {
     "sign flips": "a sign-flip test over clusters (Fisher 1935)",
-    "interval": "this interval: one minus the level at which it just touches 0",
+    "interval": "this interval: one minus the confidence level at which it just touches 0",
 }
 
 
@@ -203,10 +203,10 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     if pd.isna(row["smallest"]):
         return said
     return (
-        f"{said} A headline counts as told apart from zero when its corrected p-value is below "
+        f"{said} A headline counts as different from zero if its corrected p-value is below "
         f"{analysis.alpha:g}, and as smaller than {row['smallest']:g}, the smallest effect of "
-        "interest, when one-sided tests, corrected in the same way, say so (Schuirmann 1987). Both "
-        "must hold with unreadable answers at their worst and at their best."
+        "interest, if one-sided tests, corrected in the same way, are significant (Schuirmann "
+        "1987). Both must hold with unreadable answers at their worst and at their best."
     )
 
 

@@ -99,14 +99,14 @@ def as_readers_see(
 
 
 _NOT_PLAIN_MODELS = {  # part of a shown name or of a paradigm -> what readers must know
-    "(simulated)": "**Simulated, with planted effects:** what participants marked *simulated* show "
-    "says nothing about language models.",
-    "self-made": "**Self-made models:** what participants marked so show says nothing about the "
-    "models of any paper.",
-    ALTERED: f"**Answers that are not the published ones:** those of participants marked "
-    f"*{ALTERED}*; some of them, or the prompts, were changed.",
-    IMPORTED: f"**Real models, published answers read again:** in the paradigms `{IMPORTED}`. "
-    "Others collected these answers; nobody was asked here.",
+    "(simulated)": "**Simulated, with planted effects:** results of participants marked "
+    "*simulated* say nothing about language models.",
+    "self-made": "**Self-made models:** results of participants marked so say nothing about "
+    "the models of any paper.",
+    ALTERED: f"**Not the published answers:** for participants marked "
+    f"*{ALTERED}*, some answers or prompts were changed.",
+    IMPORTED: f"**Published answers of real models, re-analysed:** in the paradigms "
+    f"`{IMPORTED}`. Others collected these answers; no model was asked here.",
 }
 
 

@@ -102,7 +102,7 @@ def _rows_of_request(
     own, table = paradigm_of(folder, asked), trials(folder, [asked])
     if refused := table.attrs.get("refused"):
         _log.warning(
-            "%s: %d answers of %s in %s are not as they were stored, and are left out",
+            "%s: %d answers of %s in %s have changed since they were stored, and are left out",
             *(folder.database, refused, asked.participant, asked.paradigm),
         )
     if table.empty:
@@ -245,7 +245,7 @@ def _cell(folder: Folder, asked: StoredRequest) -> Cell:
     table = trials(folder, [asked])
     if table.empty:
         raise CogbiasError(
-            f"{folder.path}: holds no answer of {asked.participant} in {asked.paradigm}; run the "
+            f"{folder.path}: has no answers of {asked.participant} in {asked.paradigm}; run the "
             "study again in this folder"
         )
     places = [folder.database, Path(f"{folder.database}-wal"), folder.place(EFFECTS_FILE)]

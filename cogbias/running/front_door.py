@@ -93,7 +93,7 @@ def plan(
     outputs: Path | str = "outputs/study",  # where answers may be stored already
     **settings: Any,  # further fields of a study, such as repeats
 ) -> PlannedRun:
-    "What a run would ask, cost and be able to show; nothing is sent."
+    "A dry run: prompts, cost and statistical power; nothing is sent."
     if paradigm is None:
         return plan_run(read_study(studies().get(str(model), model)), Path(outputs))
     with TemporaryDirectory() as place:  # of a table at hand, while it is planned

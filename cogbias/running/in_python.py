@@ -131,7 +131,7 @@ def _all_at_hand(made: Sequence[Participant]) -> Iterator[None]:
         for each in made:
             names.append(known.enter_context(at_hand(each)).name)
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise CogbiasError(f"model: two of them are called {twice}; rename one")
+            raise CogbiasError(f"model: two have the name {twice}; rename one")
         yield
 
 
@@ -206,7 +206,7 @@ def run(
     models, place = listed(model), Path(from_home(outputs, "outputs")).absolute()
     names = [each for each in models if isinstance(each, str)]
     if name is not None and (names or len(models) > 1):
-        raise CogbiasError("name: is for one function; leave it out where others are asked")
+        raise CogbiasError("name: applies to a single function; leave it out otherwise")
     fields = {**settings, **asked_fields(paradigm, place)}
     fields |= given_values(repeats=repeats, where=lists_of_levels(where))
     own = given_values(timeout=timeout, concurrency=concurrency)

@@ -35,7 +35,9 @@ class Difference(NamedTuple):
     def __str__(self) -> str:
         where = f"{self.participant} in {self.paradigm}, {self.measure}, {self.group}"
         if self.column:
-            return f"{where}: {self.column} {self.stored} is {self.computed}"
+            return (
+                f"{where}: {self.column} is stored as {self.stored} but computed as {self.computed}"
+            )
         return f"{where}: {'is not in the table' if self.stored is None else 'does not follow'}"
 
 
@@ -92,15 +94,17 @@ class Verified(NamedTuple):
         rows, refused = self.kept["rows"].sum(), self.kept["refused"]
         odd = ", ".join(f"{count:,} of {name}" for name, count in refused.items() if count)
         answers, count = self.kept.loc["answers", "rows"], len(self.differences)
-        stored = f"not as they were stored: {odd}" if odd else "as they were stored"
-        effects = f"{count:,} values differ, such as {self.differences[0]}" if count else "the same"
+        stored = f"changed since they were stored: {odd}" if odd else "unchanged"
+        effects = (
+            f"{count:,} values differ, such as {self.differences[0]}" if count else "identical"
+        )
         if not self.rows:
-            effects = "there is no table of them"
+            effects = "there is no effects table"
         files = f"edited since they were made: {', '.join(self.edited)}"
         lines = {
-            "files": files if self.edited else "as they were made",
+            "files": files if self.edited else "unchanged",
             "stored": f"{rows:,} rows ({answers:,} answers): {stored}",
-            "effects": f"{self.rows:,} rows of {EFFECTS_FILE} computed again: {effects}",
+            "effects": f"{self.rows:,} rows of {EFFECTS_FILE} recomputed: {effects}",
         }
         return "\n".join(f"{what:<9}{said}" for what, said in lines.items())
 

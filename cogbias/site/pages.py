@@ -188,7 +188,7 @@ FILES = "cogbias-site.txt"  # lists the files of a site
 def _earlier_files(out: Path) -> list[str]:
     "The files of an earlier site; an error where the folder holds something else."
     if out.is_dir() and any(out.iterdir()) and not (out / FILES).is_file():
-        raise CogbiasError(f"{out}: holds something other than a site; choose an empty folder")
+        raise CogbiasError(f"{out}: contains something other than a site; choose an empty folder")
     place = inside(out, out / FILES)
     return place.read_text(encoding="utf-8").splitlines() if place.is_file() else []
 

@@ -128,7 +128,7 @@ def study_paradigms(study: Study) -> list[str]:
     kept = [name for name in named if name in held]
     if not kept:
         raise CogbiasError(
-            f"{study.items_file}: holds no items of {', '.join(study.paradigms)}; it holds "
+            f"{study.items_file}: has no items of {', '.join(study.paradigms)}; it holds "
             f"{', '.join(sorted(held))}"
         )
     return kept
@@ -321,7 +321,7 @@ def check_names(study: Study) -> None:
         for pattern in getattr(study, kind):
             if not matching(pattern, names):
                 raise CogbiasError(
-                    f"{study.name}: {kind} {pattern!r} is for nobody who is asked; "
+                    f"{study.name}: {kind} {pattern!r} matches nothing in this run; "
                     f"{nearest(pattern, names)}"
                 )
 
@@ -336,8 +336,8 @@ def _check_headline(study: Study, name: str) -> None:
     ]
     told = f" ({' and '.join(levels)})" if levels else ""
     raise CogbiasError(
-        f"{study.name}: no item that is asked of {name} is among those that its headline "
-        f"compares{told}; ask some of these, too"
+        f"{study.name}: the selected items of {name} include none that its headline "
+        f"compares{told}; include some of these"
     )
 
 
@@ -366,8 +366,7 @@ def read_study(
         values = tomllib.loads(file_text(path))
     except FileNotFoundError:
         raise CogbiasError(
-            f"{path}: no such study file; 'cogbias list studies' names those that ship with "
-            f"the package"
+            f"{path}: no such study file; 'cogbias list studies' lists the built-in ones"
         ) from None
     except OSError as error:  # a folder, or a file that nobody may read
         raise CogbiasError(f"{path}: cannot be read ({error.strerror}); give a file") from None
@@ -377,8 +376,8 @@ def read_study(
         raise CogbiasError(f"{path}: not valid TOML ({error})") from None
     if values.keys() & {"wordings", "based_on"} and "models" not in values:
         raise CogbiasError(
-            f"{path}: declares a paradigm, and is no study; name it with --paradigm {path}, and "
-            "say --model who is asked"
+            f"{path}: declares a paradigm, not a study; pass it with --paradigm {path}, and "
+            "a model with --model"
         )
     values.setdefault("name", path.stem)
     study = make_study(str(path), **with_declared(values, path.parent))

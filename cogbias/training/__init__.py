@@ -179,8 +179,8 @@ def make_recipe(
         )
     if recipe.keep == "best" and recipe.save_every:
         raise CogbiasError(
-            f"{source}: keep = 'best' saves a checkpoint at each look; say check_every, and leave "
-            f"save_every out"
+            f"{source}: keep = 'best' saves a checkpoint at each check; set check_every, and leave "
+            f"out save_every"
         )
     return recipe
 
@@ -221,7 +221,7 @@ def load_learner(
     if other := head_of_another(folder, config, own):
         raise CogbiasError(
             f"{folder}: has a head for another task ({other}), whose labels are not right and "
-            "wrong options; begin with the checkpoint that it was made from"
+            "wrong options; start from the checkpoint that it was made from"
         )
     return load_encoder(folder, "cpu", "float32", fresh_head=seed)
 
@@ -253,7 +253,7 @@ def _encode_questions(
         if max(map(len, ids)) > longest:
             raise CogbiasError(
                 f"{source}: question {number} has {max(map(len, ids))} tokens with an option, and "
-                f"the model holds {longest}; leave it out, or take another model"
+                f"the model holds {longest}; leave it out, or use another model"
             )
         rows.append({"pairs": ids, "labels": int(right)})
     return rows

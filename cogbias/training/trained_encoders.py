@@ -144,7 +144,7 @@ def make_training(
             raise CogbiasError(
                 f"{study.name}: training.start names {name!r}; {nearest(name, ARCHITECTURES)}"
             )
-    check_settings(f"{study.name}: training.size", Size, training.size, "{name!r} is no size")
+    check_settings(f"{study.name}: training.size", Size, training.size, "{name!r} is not a size")
     if training.swag != "hub" and not training.swag_validation:
         raise CogbiasError(
             f"{study.name}: training.swag is a file; name that of its validation split too, as "

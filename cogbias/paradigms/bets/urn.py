@@ -24,8 +24,8 @@ ABOUT = About(
     conditions={"bet": "a bet on one expensive and one cheap item"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",
-        "Within the range of wagers, the chances do not change what is right. Whoever ignores "
-        "them is right all the same; whoever always follows the likelier color is not.",
+        "Within the range of wagers, the chances do not change what is right. Anyone who ignores "
+        "them is right all the same; anyone who always follows the likelier color is not.",
     ),
 )
 URN = Modality(

@@ -48,7 +48,7 @@ ABOUT = About(
     caveats=(
         "In the published order the first choice is right in every question, so that who always "
         "says A scores 100%. Orders are counterbalanced here.",
-        "Whoever says the thing that is named first is right in half of the questions; the "
+        "Anyone who says the thing that is named first is right in half of the questions; the "
         "headline is measured from there.",
         NO_PEOPLE,
     ),

@@ -553,7 +553,7 @@ TRIVIAL = MappingProxyType(
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #fc33836e
 _FACTORS_OF_VALUES = {
     "product": "car, phone, property or frying_pan",
-    "target_side": "expensive: the decoy supports the dearer option; cheaper: the other one",
+    "target_side": "expensive: the decoy supports the expensive option; cheaper: the other one",
     "price_index": "pair of prices, from 1",
     "quality_index": "pair of qualities, 1 to 3",
     "vals_index": "value set within its product, from 1",
@@ -578,7 +578,7 @@ FACTORS = MappingProxyType(_FACTORS_OF_VALUES | _FACTORS_OF_DISPLAY)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 CAVEATS = (
-    "The published score is -1/6 for somebody who tosses a coin; read it beside the share among "
+    "The published score is -1/6 for someone who tosses a coin; read it beside the share among "
     "the two real options.",
     "In people the effect appears with numbers, hardly with pictures, and sometimes turns round; "
     "zero may be the human value.",

@@ -33,7 +33,7 @@ ABOUT = About(
     bias="anchoring effect",
     summary="People who have just thought about a number give estimates that are pulled towards "
     "it, even when the number came from a wheel of fortune.",
-    norm="Whoever has an opinion on the true percentage gives the same estimate after a low and "
+    norm="Anyone who has an opinion on the true percentage gives the same estimate after a low and "
     "after a high number, because the number says nothing about the question.",
     positive="estimates lie closer to the anchor",
     source="Tversky and Kahneman 1974; "

@@ -33,8 +33,8 @@ ABOUT = About(
     title="Endowment",
     bias="endowment effect",
     summary="People ask more for a thing they own than they would pay for it if it belonged to "
-    "somebody else, even when chance made them its owner.",
-    norm="What a cheap good is worth to somebody does not depend on who holds it, "
+    "someone else, even when chance made them its owner.",
+    norm="What a cheap good is worth to someone does not depend on who holds it, "
     "so the lowest selling price is about the highest buying price.",
     positive="owners ask more than buyers would pay",
     source="Kahneman, Knetsch and Thaler 1990; "
@@ -130,7 +130,7 @@ def ratio(
     k: float,  # what an owner asks over what a buyer pays, above 0
     share: float = 0.15,  # give or take, as a share of the price in shops
 ) -> Rule:
-    "Somebody who asks `k` times as much as an owner; the log ratio is ln k."
+    "Someone who asks `k` times as much as an owner; the log ratio is ln k."
     return estimates(
         lambda content: 0.5 * content["price"] * (k if content["owner"] else 1.0),
         lambda content: share * content["price"],

@@ -22,7 +22,7 @@ ABOUT = About(
     bias="framing effect",
     summary="People who have lost the money for a ticket still buy one; people who have lost "
     "the ticket often do not, although they are poorer by the same amount.",
-    norm="Whoever looks at what is left decides alike in both conditions, "
+    norm="Anyone who looks at what is left decides the same way in both conditions, "
     "because the same amount is gone and the same price buys the same thing.",
     positive="a ticket is refused more often when the ticket was lost than when the cash was",
     source="Tversky and Kahneman 1981; "

@@ -35,7 +35,7 @@ ABOUT = About(
     bias="gambler's fallacy",
     summary="People who have seen a fair coin land on the same side several times in a row "
     "feel that the other side is due.",
-    norm="Whoever takes the device to be fair says 50% in both conditions, "
+    norm="Anyone who takes the device to be fair says 50% in both conditions, "
     "because a fair device has no memory.",
     positive="the side that did not come up seems more likely after a streak",
     source="after Tversky and Kahneman 1971 and Bar-Hillel and Wagenaar 1991; "
@@ -142,7 +142,7 @@ def expects(
     k: float,  # percentage points that a streak adds to the other side
     spread: float = 5.0,  # standard deviation
 ) -> Rule:
-    "Somebody to whom a streak makes the other side more likely by k points."
+    "Someone to whom a streak makes the other side more likely by k points."
 
     def expected(content: Mapping[str, Any]) -> float:
         towards = (1 if content["asked"] == "due" else -1) * (content["streak"] > 0)

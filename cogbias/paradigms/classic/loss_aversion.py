@@ -21,7 +21,7 @@ ABOUT = About(
     bias="reflection of risk attitude",
     summary="People avoid a gamble for a gain and take the same gamble to avoid a loss, "
     "although the money in the end is the same.",
-    norm="Whoever looks at final wealth chooses alike in both conditions, "
+    norm="Anyone who looks at final wealth chooses the same in both conditions, "
     "because every option leads to the same amounts with the same chances.",
     positive="the gamble is taken more often when the same outcome is a loss",
     source="Thaler 2015, after Tversky and Kahneman 1986; "

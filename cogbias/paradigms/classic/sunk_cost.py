@@ -23,7 +23,7 @@ ABOUT = About(
     summary="People stick with what they paid more for, even when they would enjoy something "
     "else more and the money is gone either way.",
     norm="What was paid is lost with either choice, so it cannot speak for one of them. "
-    "Whoever looks ahead takes the one to be enjoyed more, at any prices.",
+    "Anyone who looks ahead takes the one to be enjoyed more, at any prices.",
     positive="the less liked option is taken more often when more was paid for it",
     source="Arkes and Blumer 1985, experiment 1, which had no control group; "
     "equal prices were added by the thesis whose design is replicated here",
@@ -111,12 +111,12 @@ PARADIGM = classic(
     against(
         "sunk_cost_effect",
         "Sunk cost, unequal minus equal prices",
-        "share taking the less liked one when it was dearer, minus when both cost the same",
+        "share taking the less liked one when it was more expensive, minus when both cost the same",
     ),
     alone(
         "treatment",
         "share_treatment",
-        "Less liked one taken when it was dearer",
+        "Less liked one taken when it was more expensive",
         "a share, not a difference: the original had no control group",
         by=("variant",),
     ),

@@ -16,7 +16,7 @@ ABOUT = About(
     summary="A paragraph is rated more or less credible for no other reason than that an AI is "
     "named as its author.",
     norm="The paragraph is an argument that can be judged as it stands. Its words are the same, "
-    "and so is its credibility, whoever wrote it.",
+    "and so is its credibility, no matter who wrote it.",
     positive="the paragraph is rated more credible when an AI wrote it",
     source="Epley, Waytz and Cacioppo 2007; design after Malberg et al. 2024, wording ours",
     conditions={"control": "a human wrote it", "treatment": "an AI wrote it"},
@@ -24,7 +24,7 @@ ABOUT = About(
         "The name is the published one. Who treats an AI quite like a human shows a shift of 0, "
         "which is also the rational answer; the measure cannot tell the two apart. A positive "
         "shift is trust in machines rather than the lending of human traits to them.",
-        "Authors can be evidence: whoever knows that texts by machines, or by people, are often "
+        "Authors can be evidence: anyone who knows that texts by machines, or by people, are often "
         "wrong may believe them less without an error. The paragraphs report no facts, so that "
         "little is left for the author to vouch for.",
         "Most of those who answer are language models. What looks like trust in machines may be "

@@ -17,7 +17,7 @@ ABOUT = About(
     summary="Of two holdings of equal value and equal prospects, managers sell the one that gained "
     "and keep the one that lost.",
     norm="Both are worth the same and promise the same, so it makes no difference which of them "
-    "was bought for less. Whoever likes one of them better keeps this one, gain or loss.",
+    "was bought for less. Anyone who likes one of them better keeps this one, gain or loss.",
     positive="the holding that gained is sold, whichever it is",
     source="Shefrin and Statman 1985; design after Malberg et al. 2024, wording ours",
     conditions={
@@ -26,8 +26,8 @@ ABOUT = About(
     },
     caveats=(
         "No human result is comparable: investors' records show which of many holdings were sold "
-        "and when, not how likely somebody says a sale would be.",
-        "Somebody may trust the past price more than the expert of the story, and keep the loser "
+        "and when, not how likely someone says a sale would be.",
+        "Someone may trust the past price more than the expert of the story, and keep the loser "
         "because it is expected to recover. In people, such beliefs are a part of the effect "
         "(Jiao 2013); the measure cannot take them out.",
         "A manager who sells at a loss may have to explain it to others. The story is silent about "

@@ -15,7 +15,7 @@ ABOUT = About(
     title="Endowment effect",
     bias="endowment effect",
     summary="Managers ask more for a thing that they own than they would pay for the same thing if "
-    "somebody else owned it.",
+    "someone else owned it.",
     norm="What a thing is worth to a manager does not depend on who owns it. The lowest price for "
     "selling and the highest for buying are the same.",
     positive="the price for selling lies above the price for buying",

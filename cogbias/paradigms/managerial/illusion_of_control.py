@@ -18,14 +18,14 @@ CUES = {
     "choice": " Several such lists had been made up at random, and you chose this one yourself.",
     "familiarity": " You have kept such lists many times before and know the forms by heart.",
     "involvement": " You have written out the whole list by hand and gone through it line by line.",
-}  # what is said besides of whoever is in charge
+}  # what is said besides of the person in charge
 ABOUT = About(
     title="Illusion of control",
     bias="illusion of control",
     summary="Managers expect more success of what is in their own charge than of the same thing in "
     "the charge of others, although chance decides and nobody can influence it.",
-    norm="A draw, strangers or nature decide, and whoever is in charge only keeps a list. So the "
-    "expected share is the same, whoever keeps the list and however it came about.",
+    norm="A draw, strangers or nature decide, and the person in charge only keeps a list. So the "
+    "expected share is the same, no matter who keeps the list and however it came about.",
     positive="more success is expected of what is in one's own charge",
     source="Langer 1975; design after Malberg et al. 2024, wording ours",
     conditions={

@@ -28,8 +28,8 @@ ABOUT = About(
         "convention, so comparisons between participants say more than the size of one effect.",
         "The norm is an upper limit: less need than doubt is no error, since there are doubts that "
         "information does not settle.",
-        "Whoever says yes to everything shows the full bias, because yes means confidence in one "
-        "question and need in the other. Asking in both orders of the scale does not remove this.",
+        "Anyone who says yes to everything shows the full bias, because yes means confidence in "
+        "one question and need in the other. Asking in both scale orders does not remove this.",
         "No human result is comparable: Baron's participants judged single questions that had a "
         "known value, and did not answer on this scale.",
     ),

@@ -27,7 +27,7 @@ ABOUT = About(
         "there.",
         "A firm tone may be taken as a sign that the matter is urgent. The facts do not say so, "
         "but doing less of the habit after a demand can be a reasonable inference.",
-        "The answer says what somebody intends. In people, reactance shows in deeds as well.",
+        "The answer says what someone intends. In people, reactance shows in deeds as well.",
         "No human result is comparable: Dillard and Shen asked about attitudes and intentions "
         "on scales of their own, and Mazis about the worth of detergents.",
     ),

@@ -29,10 +29,10 @@ ABOUT = About(
         "response (Peltzman 1975). Here it is one because the stakes are told: the risk is not "
         "worth taking at either size. The published stories tell no stakes, so published scores "
         "count reasonable answers as a bias and cannot be compared with these.",
-        "What is wrong is to take the risk at all. Whoever declines it less firmly where less is "
-        "at stake, or by mere noise, shows a shift as well; the effect says that answers follow "
+        "What is wrong is to take the risk at all. Anyone who declines it less firmly where less "
+        "is at stake, or by mere noise, shows a shift as well; the effect says that answers follow "
         "the rule, not why.",
-        "The norm is for managers who mind a damage at least as much as an equal saving. Somebody "
+        "The norm is for managers who mind a damage at least as much as an equal saving. Someone "
         "who likes to gamble may think otherwise.",
         "The rational answer is 0% in both conditions, at the end of the scale. Who gives it twice "
         "cannot fall below it after the rule.",

@@ -28,7 +28,7 @@ ABOUT = About(
         "No human result is comparable: Samuelson and Zeckhauser's participants chose an option "
         "and did not compare two of them on this scale.",
         "A department may have arranged other things around its rule, so that one's own ten years "
-        "say a little more than those of somebody else. The story is silent about this.",
+        "say a little more than those of someone else. The story is silent about this.",
         "The rules were written to be equally good, and matter little. People may cling more to "
         "what matters more.",
         "Who always answers that what is current is better, for whatever reason, shows the full "

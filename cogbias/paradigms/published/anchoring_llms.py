@@ -30,7 +30,7 @@ PARADIGM = published(
         title="African nations in the United Nations",
         bias="anchoring effect",
         summary="A number in a question pulls the estimate that follows towards itself.",
-        norm="Whoever has an estimate gives it, whatever number the question mentions.",
+        norm="Anyone who has an estimate gives it, whatever number the question mentions.",
         positive="estimates are higher after the high anchor than after the low one",
         source="Valencia-Clavijo 2025 (arXiv 2511.05766; data CC BY 4.0, github "
         "felipevalencla/Anchoring-LLMs at 5fc32ce)",

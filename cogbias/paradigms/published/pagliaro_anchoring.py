@@ -26,7 +26,7 @@ PARADIGM = pagliaro(
     bias="anchoring effect",
     summary="A number that was mentioned before pulls an estimate towards itself, although it "
     "says nothing about the question.",
-    norm="Whoever has an estimate gives it, whatever number was mentioned.",
+    norm="Anyone who has an estimate gives it, whatever number was mentioned.",
     positive="estimates move towards the number that was mentioned",
     conditions={"control": "the bare question", "treatment": "a wrong number is mentioned first"},
 )

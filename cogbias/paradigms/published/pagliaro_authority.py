@@ -25,8 +25,8 @@ PARADIGM = pagliaro(
     ),
     title="Authority",
     bias="authority bias",
-    summary=("A claim is believed because of the name of whoever makes it."),
-    norm=("The evidence is the same whoever reports it."),
+    summary=("A claim is believed because of who makes it."),
+    norm=("The evidence is the same no matter who reports it."),
     positive="the claim is accepted more often when a famous name stands to it",
     conditions={"control": "a claim without a name", "treatment": "a famous name makes the claim"},
 )

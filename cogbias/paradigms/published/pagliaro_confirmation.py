@@ -26,7 +26,7 @@ PARADIGM = pagliaro(
     title="Confirmation",
     bias="confirmation bias",
     summary=(
-        "Evidence that fits what somebody believes is given more weight than evidence against it."
+        "Evidence that fits what someone believes is given more weight than evidence against it."
     ),
     norm=("How strong a piece of evidence is does not depend on who reads it."),
     positive="the answer that fits the belief is given more often when the belief is held",
