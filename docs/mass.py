@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 323_800, "functions": 2_535, "raises": 400}
+BUDGET = {"nodes": 327_100, "functions": 2_550, "raises": 405}
 
 
 def is_docstring(node: ast.stmt) -> bool:
