@@ -971,14 +971,15 @@ def import_command(
     format: Annotated[str, typer.Argument(help="Such as answers, csv, malberg or pagliaro.")],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--out",
             parser=_path,
             metavar="FILE|DIR",
-            help="File of items or effects; for a format with answers, an outputs folder.",
+            help="File of items or effects; for a format with answers, an outputs folder. The "
+            "answers of people go into outputs/study unless it is given.",
         ),
-    ] = Path("outputs/study"),
+    ] = None,
     paradigms: Annotated[
         list[str] | None,
         typer.Option(
@@ -1023,9 +1024,12 @@ def import_command(
         named = dict(_pair("--columns", each, "person=pid") for each in pairs)
         found = read_answers(path, paradigm(paradigms[-1]), participant, named)
         _print(*found.notes)  # which column is what, before anything is kept
-        keep_imported(found, out)
-        _print(f"{len(found.cells[0].given):,} answers written to {out} as {participant}")
+        place = out or Path("outputs/study")
+        keep_imported(found, place)
+        _print(f"{len(found.cells[0].given):,} answers written to {place} as {participant}")
         return
+    if out is None:
+        raise typer.BadParameter("Missing option '--out'")
     if holds_answers(format, path):
         found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
         counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())

@@ -41,7 +41,7 @@ def test_citation_is_in_step() -> None:
 # ---- import cogbias as cb
 
 NAMES = [
-    *("compare", "effects", "figures", "headline", "items", "paradigm", "paradigm_from"),
+    *("answers", "compare", "effects", "figures", "headline", "items", "paradigm", "paradigm_from"),
     *("paradigms", "participant", "plan", "run", "show"),
 ]
 

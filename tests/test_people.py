@@ -1,6 +1,7 @@
 "Tables of what people answered go in with one command, and the planted effect comes back."
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -180,3 +181,40 @@ def test_a_mixed_model_says_the_same():
     theirs = model.fit()
     assert ours.estimate == pytest.approx(theirs.params["treated"], abs=0.02)
     assert ours.se == pytest.approx(theirs.bse["treated"], rel=0.15)
+
+
+MANY_LABS = Path(__file__).parents[2] / "shared" / "data" / "people"
+ABOUT = """title = "A published comparison"
+bias = "comparison"
+summary = "One thing is said in two ways. The answers should be the same."
+norm = "The same answer in both conditions."
+positive = "more of it under treatment"
+conditions = {{control = "{control}", treatment = "{treatment}"}}
+question = {{control = "What of the first?", treatment = "What of the second?"}}
+wordings = [{{wording = "published"}}]
+"""
+PUBLISHED = {  # file -> control, treatment, what is asked, and the difference as checked by hand
+    "many_labs_2_jacket_calculator": (
+        *("Expensive", "Cheap", 'options = ["Yes", "No"]\ntarget = "Yes"'),
+        1782 / 3609 - 1162 / 3619,
+    ),
+    "many_labs_2_less_is_better": (
+        *("Coat", "Scarf", 'number = {unit = "points", low = 0, high = 6}'),
+        5.50 - 4.61,
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MANY_LABS.exists(), reason="the published files are not here")
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_answers_of_people_give_their_figures(name, tmp_path):
+    control, treatment, asked, difference = PUBLISHED[name]
+    own = tmp_path / "own.toml"
+    text = ABOUT.format(control=control, treatment=treatment)
+    own.write_text(asked + "\n" + text, encoding="utf-8")
+    table = pd.read_csv(MANY_LABS / f"{name}.csv.gz")
+    columns = {"person": "uID", "condition": "factor", "answer": "variable"}
+    found = answers(table, own, columns=columns, outputs=tmp_path / "out").headlines.iloc[0]
+    assert found["estimate"] == pytest.approx(difference, abs=0.006)
+    assert found["n_valid"] == len(table)

@@ -93,6 +93,8 @@ COMMANDS = {  # what is typed -> what is said
     "import instructed-to-bias bad.zip --out x.csv": "bad.zip: cannot be read",
     "import csv items.csv --out x.csv": "column 'paradigm' is missing",
     "import csv items.csv": "Missing option '--out'",
+    "import answers items.csv": "name what people answered",
+    "import answers items.csv --paradigm classic/framing": "no column says who answered",
     "export csv choice/certanty --out x.csv": "did you mean 'choice/certainty'",
     "export word good --out x.doc": "export format 'word' is not known",
     "export csv good --out file/x.csv": "cannot write",
