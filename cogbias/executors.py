@@ -104,13 +104,14 @@ def interrupts_held() -> Iterator[None]:
 def _work_off(pipe: connection.Connection) -> None:
     "What a worker does: one task after the other, until there is none."
     end_with_parent()
-    while (given := pipe.recv()) is not None:
-        work, task, hands = given
-        hand = [lambda part: pipe.send(("part", part))] if hands else []
-        try:
-            pipe.send(("result", work(*task, *hand)))
-        except Exception as error:
-            pipe.send(("error", error))
+    with suppress(EOFError, OSError):  # nobody waits for it any more
+        while (given := pipe.recv()) is not None:
+            work, task, hands = given
+            hand = [lambda part: pipe.send(("part", part))] if hands else []
+            try:
+                pipe.send(("result", work(*task, *hand)))
+            except Exception as error:
+                pipe.send(("error", error))
 
 
 @contextmanager

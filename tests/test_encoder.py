@@ -179,7 +179,7 @@ def test_a_text_that_is_too_long_is_refused_and_not_cut(checkpoints):
             fits = fits[: -len(word) - 1]
         assert len(score_pairs(model, tokenizer, [fits])) == 1
         longer = " ".join([word] * 300)
-        refused(lambda: score_pairs(model, tokenizer, [longer]), "reads 256 tokens", "is cut off")
+        refused(lambda: score_pairs(model, tokenizer, [longer]), "reads 256 tokens", "truncated")
 
 
 class Payload:
@@ -214,5 +214,5 @@ def test_a_pickle_is_converted_by_name_and_scores_alike(bert, tmp_path):
 def test_nothing_but_weights_comes_out_of_a_pickle(bert, tmp_path, wrap):
     mark = tmp_path / "mark"
     pickled(bert, wrap(Payload(mark)))
-    refused(lambda: to_safetensors(str(bert), tmp_path / "new"), "somebody you trust")
+    refused(lambda: to_safetensors(str(bert), tmp_path / "new"), "you trust")
     assert not mark.exists() and not (tmp_path / "new").exists()

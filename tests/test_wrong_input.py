@@ -85,6 +85,11 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     "headline": [
         (("nowhere",), {}, "nowhere: no answers here"),
     ],
+    "answers": [
+        (("nowhere.csv", NAME), {}, "nowhere.csv"),
+        ((FOREIGN, NAME), {}, "no column says who answered"),
+        ((FOREIGN, "choice/certanty"), {}, NEAR),
+    ],
     "show": [
         ((None,), {}, "None is not a table of items or trials or effects; give a DataFrame"),
         ((TRIALS.head(0),), {}, "trials table: has no rows to show"),
