@@ -1,9 +1,11 @@
 "Sphinx settings of the documentation; `docs/library.py` stages the pages and runs Sphinx."
 
-from docutils import nodes
-from sphinx.util import logging
+import re
+from html import escape
 
-from cogbias.reporting.markup import formula_html
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util import logging
 
 project = "cogbias"
 root_doc = "index"
@@ -50,12 +52,19 @@ html_math_renderer = "mathml"
 
 def mathml(node: nodes.Element, display: str) -> str:
     "A formula as MathML; its source, with a warning, where it cannot be translated."
-    made = formula_html(node.astext(), display)
-    if made.fault:
+    source = node.astext()
+    known = source.replace("{aligned}", "{align*}").replace(r"\operatorname*", r"\operatorname")
+    try:
+        made = re.sub(r"\\([%$#&_])", r"\1", convert(known, display=display))
+        fault = "unknown command" if "\\" in made else ""
+    except Exception as error:  # the translator has no common base class of errors
+        made, fault = "", repr(error)
+    if fault:
         logging.getLogger(__name__).warning(
-            "formula cannot be shown as MathML (%s): %s", made.fault, node.astext(), location=node
+            "formula cannot be shown as MathML (%s): %s", fault, source, location=node
         )
-    return made.html
+        return f"<code>{escape(source)}</code>"
+    return made
 
 
 def visit_inline(translator, node: nodes.Element) -> None:
