@@ -13,7 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..design import IMPORTED, paradigm, paradigms
+import pandas as pd
+
+from ..design import paradigm, paradigms
 from ..effects import headlines
 from .answers import Given, Imported, keep_imported
 from .inspect_logs import METRICS, cell_of, messages_of, score_of
@@ -23,14 +25,13 @@ from ..running.cells import effects_of
 
 # %% ../../nbs/exchange/inspect_tasks.ipynb #1dac5e0d
 def headline_of(
-    name: str,  # a paradigm
+    table: pd.DataFrame,  # items of a paradigm
     texts: Mapping[str, str],  # item -> what was answered
 ) -> dict[str, float]:
     "The headline effect of answers to a paradigm."
     if not texts:
         return dict.fromkeys(METRICS, nan)
-    table = paradigm(name).items()
-    offered = {row["item_id"]: row for row in rows_of(table)}
+    name, offered = table["paradigm"].iloc[0], {row["item_id"]: row for row in rows_of(table)}
     given = [Given(key, 0, answer_from_text(offered[key], text)) for key, text in texts.items()]
     found = Imported("a run of inspect", {name: table}, [cell_of("model", None, name, given)])
     with TemporaryDirectory() as place:
@@ -49,14 +50,15 @@ def as_task(
     from inspect_ai.scorer import Score, metric, scorer
     from inspect_ai.solver import generate
 
-    offered = {row["item_id"]: row for row in rows_of(paradigm(name).items())}
+    table = paradigm(name).items()
+    offered = {row["item_id"]: row for row in rows_of(table)}
     kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
 
     @metric(name="cogbias")
     def effect() -> Any:
         def compute(scores: Sequence[Any]) -> dict[str, float]:
             texts = {each.sample_id: each.score.metadata["response"] for each in scores}
-            return headline_of(name, texts)
+            return headline_of(table, texts)
 
         return compute
 
@@ -92,7 +94,7 @@ def register_tasks() -> list[str]:
     "Make every installed paradigm a task, such as cogbias/classic_framing."
     from inspect_ai import task
 
-    names = [name for name in paradigms() if not name.startswith(IMPORTED)]
+    names = paradigms()
     for name in names:
         known = name.replace("/", "_")
 
