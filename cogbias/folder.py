@@ -217,13 +217,14 @@ def _our_schema() -> list[tuple]:
 def _make(path: Path) -> None:
     "A new database, which is whole from the moment it has its name."
     with FileLock(path.parent / ".lock"), TemporaryDirectory(dir=path.parent) as drafts:
+        if path.exists():  # another process was quicker
+            return
         draft = Path(drafts, DATABASE)
         db = sqlite3.connect(draft)
         db.execute("pragma journal_mode = wal")
         db.executescript(SCHEMA)
         db.close()
-        if not path.exists():  # nobody else was quicker
-            draft.rename(path)
+        draft.rename(path)
 
 
 def _connect(path: Path, writes: bool) -> sqlite3.Connection:
