@@ -47,7 +47,7 @@ from .stats.decisions import adjust, without_width
 from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
 from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, given_table, nearest
 from .participants.trials import typed_trials
-from .words import CLAIMABLE, Status, is_bias
+from .words import CLAIMABLE, Status, counted, is_bias
 
 # %% ../nbs/09_compare.ipynb #eb3880ed
 def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where there is none
@@ -337,8 +337,8 @@ def _corrected(table: pd.DataFrame, chosen: Sequence[str], alpha: float) -> pd.D
     tested = int(p.notna().sum())
     table["p_adjusted"] = adjust(p.to_numpy(), "holm")
     table["family"] = (
-        f"{tested} tested difference{'' if tested == 1 else 's'} of {len(chosen)} participants in "
-        f"{of} paradigm{'' if of == 1 else 's'} (Holm)"
+        f"{counted(tested, 'tested difference')} of {len(chosen)} participants in "
+        f"{counted(of, 'paradigm')} (Holm)"
     )
     words = []
     for row in table.to_dict("records"):
@@ -490,7 +490,7 @@ def comparison_notes(
     said = found.differences["larger"]
     ties, open_ones, every = (said == "tied").sum(), (said == "not told apart").sum(), len(said)
     notes = [
-        f"{every} difference{'' if every == 1 else 's'}: {every - ties - open_ones} told apart, "
+        f"{counted(every, 'difference')}: {every - ties - open_ones} told apart, "
         f"{open_ones} not, {ties} tied.",
         f"One family: {found.differences['family'].iloc[0]}.",
         "Rank intervals follow from the corrected differences and hold together.",

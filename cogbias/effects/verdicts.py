@@ -29,7 +29,7 @@ from cogbias.stats.decisions import (
 )
 from ..stats.estimates import Estimate
 from ..tables import EFFECTS, CogbiasError, check_columns, is_empty
-from ..words import REASONS, UNITS, VERDICTS, Status, VerdictWord
+from ..words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted
 
 # %% ../../nbs/effects/11_verdicts.ipynb #33273d5b
 FAMILIES = {
@@ -265,7 +265,7 @@ def decide(
     )
     count = said["p_adjusted"].groupby(said["family"]).transform("count")
     said["family"] = [
-        f"{n} headline{'' if n == 1 else 's'} of {family}" if n else None
+        f"{counted(n, 'headline')} of {family}" if n else None
         for n, family in zip(count, said["family"])
     ]
     decided = effects.astype(DECIDED)
