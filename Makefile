@@ -55,8 +55,8 @@ try: $(VENV)/.dev  ## one notebook and the tests of its paradigm: make try NB=nb
 budget: $(VENV)/.dev  ## how heavy each room of the library is; fails above the budget in docs/mass.py
 	$(BIN)/python docs/mass.py
 
-outputs: $(VENV)/.dev  ## whether the stored outputs of notebooks are what their code gives; NB=name for some of them
-	$(BIN)/python -m pytest -q -m slow tests/test_stored_outputs.py $(if $(NB),-k "$(NB)")
+outputs: $(VENV)/.dev  ## store what notebooks give: make outputs NB=framing, or several names
+	$(BIN)/python tests/stored_outputs.py $(NB)
 
 # slow tests compute, and some measure time: no more of them than cores
 slow: WORKERS = 2

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['TASKS', 'EXAMPLES', 'app', 'REPEATABLE', 'StudyFile', 'Models', 'Paradigms', 'ParadigmName', 'Outputs',
            'OutputsFolder', 'Out', 'Repeats', 'Temperature', 'Valid', 'Method', 'StudySeed', 'Seed', 'MaxPrompts',
-           'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Jobs', 'AsJson',
-           'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan', 'run_command', 'train',
-           'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site', 'verify', 'import_command',
-           'export_command']
+           'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'FailIf', 'FailUnless', 'Limits',
+           'Prices', 'Jobs', 'AsJson', 'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan',
+           'run_command', 'train', 'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site',
+           'verify', 'import_command', 'export_command']
 
 # %% ../nbs/11_cli.ipynb #f691f478
 import json
@@ -319,6 +319,22 @@ AllowCommand = Annotated[
         help="Allow models named command/PROGRAM to start their programs. A program reads one "
         'question per line, such as {"id": 1, "prompt": "...", "options": {"A": "Yes"}}, and '
         'writes one answer per line, such as {"id": 1, "answer": "A"}.',
+    ),
+]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="CONDITION",
+        help=f"Exit with status 1 if an interval shows it, such as 'effect > 0.2'{REPEATABLE}.",
+    ),
+]
+FailUnless = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-unless",
+        metavar="CONDITION",
+        help=f"Exit with status 1 if an interval does not show it{REPEATABLE}.",
     ),
 ]
 Limits = Annotated[
@@ -638,13 +654,30 @@ def _headlines(effects: "pd.DataFrame") -> "pd.DataFrame":
     return heads[[*_COLUMNS_OF_HEADLINES]].replace("", "–").rename(columns=_COLUMNS_OF_HEADLINES)
 
 
-def _say_outcome(outcome: Any, outputs: Path, as_json: bool) -> None:
+def _judged(
+    outcome: Any, conditions: list[list[Any]], junit: Path | None
+) -> list[str]:  # what failed
+    "Hold the headlines of a run against conditions."
+    from cogbias.reporting.gates import judge, write_junit
+
+    judged = [] if outcome.effects is None else judge(outcome.effects_asked(), *conditions)
+    if junit:
+        write_junit(judged, junit)
+    return [
+        f"{each.participant} in {each.paradigm}: {each.said}"
+        for each in judged
+        if each.outcome == "failed"
+    ]
+
+
+def _say_outcome(outcome: Any, outputs: Path, as_json: bool, judged: list[str]) -> None:
     "Say what was asked, what came of it and where it is."
     from cogbias.effects import headlines
 
     if as_json:
         heads = [] if outcome.effects is None else _rows(headlines(outcome.effects_asked()))
-        told = {name: getattr(outcome, name) for name in ("cells", "failed", "said", "stopped")}
+        told = {name: getattr(outcome, name) for name in ("cells", "said", "stopped")}
+        told["failed"] = [*outcome.failed, *judged]
         _show_json(told | {"headlines": heads, "rendered": [*map(str, outcome.rendered)]})
     else:
         for cell in outcome.cells:
@@ -663,7 +696,7 @@ def _say_outcome(outcome: Any, outputs: Path, as_json: bool) -> None:
     if outcome.stopped:
         _say(f"stopped   {outcome.stopped}")
         raise typer.Exit(3)
-    _end(outcome.failed)
+    _end([*outcome.failed, *judged])
 
 
 @app.command("run")
@@ -680,6 +713,14 @@ def run_command(
         bool, typer.Option("--keep-asking", help="Continue if the first answers are unreadable.")
     ] = False,
     allow_command: AllowCommand = False,
+    fail_if: FailIf = None,
+    fail_unless: FailUnless = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            "--junit", parser=_path, metavar="FILE.xml", help="Write what passed and failed."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: collect missing answers, estimate effects, write reports.
@@ -687,11 +728,15 @@ def run_command(
     Example: cogbias run --model sim/human --paradigm classic/framing
     """
     from cogbias.backends.command import may_start
+    from cogbias.reporting.gates import condition
     from cogbias.running.studies import run_study
+
+    conditions = [[*map(condition, texts or [])] for texts in (fail_if, fail_unless)]
 
     with may_start([*asked.models, asked.extractor or ""], allow_command):
         outcome = run_study(asked, outputs, jobs, reports, cluster, True, keep_asking)
-    _say_outcome(outcome, outputs, as_json)
+    judged = _judged(outcome, conditions, junit)
+    _say_outcome(outcome, outputs, as_json, judged)
 
 
 @app.command()

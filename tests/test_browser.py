@@ -165,6 +165,21 @@ def test_every_page_can_be_read(browser: webdriver.Chrome, site: Path) -> None:
     assert not bad, f"{len(bad)} faults:\n" + "\n".join(bad[:60])
 
 
+def test_simulated_participants_can_be_hidden(browser: webdriver.Chrome, site: Path) -> None:
+    browser.get((site / "index.html").resolve().as_uri())
+    boxes = browser.find_elements("id", "hide-simulated")
+    if not boxes:
+        pytest.skip("all participants of this site are simulated")
+    shown = "return [...document.querySelectorAll('.simulated')].some(e => e.checkVisibility())"
+    assert browser.execute_script(shown)
+    boxes[0].click()
+    assert not browser.execute_script(shown)
+    assert browser.execute_script(
+        "return [...document.querySelectorAll('.matrix td:not(.simulated)')]"
+        ".some(cell => cell.checkVisibility())"
+    )
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_reader_s_system_decides_between_light_and_dark(
     browser: webdriver.Chrome, site: Path, theme: str

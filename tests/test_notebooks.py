@@ -1,9 +1,13 @@
-"""Every notebook is a test, run from top to bottom in its own process, nbdev's flags honoured."""
+"""Every notebook is a test, run from top to bottom in its own process, nbdev's flags honoured.
+
+Its stored outputs are compared with what its code gives.
+"""
 
 import contextlib
 import gc
 import io
 import multiprocessing
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +17,9 @@ import nbformat
 import pytest
 from nbdev.config import get_config
 from nbdev.doclinks import nbglob
-from nbdev.test import _keep_file, test_nb as run_notebook
+from nbdev.test import _keep_file
 from conftest import lacks_published_data
+from stored_outputs import NOT_COMPARED, differences
 from tiers import KINDS
 
 CONFIG = get_config()
@@ -91,13 +96,41 @@ SERVER = multiprocessing.get_context("forkserver")  # its processes have compute
 SERVER.set_forkserver_preload(IMPORTED)
 
 
+def _execute(path: Path, left_out: list[str]) -> str:
+    "What is wrong with a notebook: an error of its code, or outputs that it does not store."
+    import pandas as pd
+    from execnb.shell import CaptureShell
+    from fastcore.xtras import working_directory
+    from nbdev.process import NBProcessor
+
+    def is_left_out(cell: Any) -> bool:
+        directives = getattr(cell, "directives_", None) or {}
+        flagged = directives.keys() & set(left_out) or "false" in directives.get("eval:", [])
+        return cell.cell_type != "code" or bool(flagged)
+
+    os.environ["IN_TEST"] = "1"
+    pd.set_option("display.max_columns", 20)  # as in Jupyter
+    shell = CaptureShell(path)
+    notebook = NBProcessor(path, process=True).nb
+    try:
+        with working_directory(path.parent):
+            shell.run_all(notebook, exc_stop=True, preproc=is_left_out)
+    except BaseException:  # an exit, too, ends a notebook
+        return shell.prettytb(fname=path)
+    name = path.relative_to(CONFIG.nbs_path.absolute()).as_posix()
+    if left_out != LEFT_OUT or name.startswith(NOT_COMPARED):
+        return ""
+    differing = differences(nbformat.read(path, 4).cells, notebook.cells)
+    return "\n".join([*differing, f"make outputs NB={name}"] if differing else [])
+
+
 def _run(path: Path, left_out: list[str], queue: multiprocessing.SimpleQueue) -> None:
     "Execute one notebook and report."
     gc.freeze()  # nothing that was imported before is garbage
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-        passed, _ = run_notebook(path, skip_flags=left_out, basepath=ROOT)
-    queue.put((passed, said.getvalue()[-4000:]))  # more would fill the pipe before anybody reads
+    unread = io.StringIO()
+    with contextlib.redirect_stderr(unread), contextlib.redirect_stdout(unread):
+        wrong = _execute(path, left_out)
+    queue.put(wrong[-4000:])  # more would fill the pipe before anybody reads
 
 
 @pytest.mark.parametrize(("path", "left_out"), cases())
@@ -114,9 +147,9 @@ def test_notebook(path: Path, left_out: list[str]) -> None:
             f"{path.name}: the process ended with status {process.exitcode} and no result",
             pytrace=False,
         )
-    passed, said = queue.get()
-    if not passed:
-        pytest.fail(said, pytrace=False)
+    wrong = queue.get()
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
 
 
 def test_slow_notebooks_are_there() -> None:

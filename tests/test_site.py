@@ -67,11 +67,12 @@ def matrix_cells(node: Any) -> dict[frozenset[str], tuple[str, str]]:
     "Text and look of every cell of the tables at a glance, by paradigm title and participant."
     cells = {}
     for table in node.find_all("table", class_="matrix"):
-        heads = [text(head.find("a") or head) for head in table.thead.find_all("th")[1:]]
+        heads = [text(head.find("a") or head) for head in table.thead.find_all("th")]
         for line in table.select("tbody tr:not(.group)"):
             for head, cell in zip(heads, line.find_all("td")):
                 where = frozenset(n.replace(" ", "") for n in (text(line.th.find("a")), head))
-                cells[where] = (text(cell), " ".join(cell.get("class", [])))
+                looks = [look for look in cell.get("class", []) if look != "simulated"]
+                cells[where] = (text(cell), " ".join(looks))
     return cells
 
 

@@ -91,9 +91,9 @@ def _overview_pages(site: Site, results: Results) -> None:
     said = {"legend": legend(results)}
     lead = "Cognitive biases in language models, measured the way psychologists measure them."
     found = {"counts": counts_in_words(results), "tables": glance(results), "study": results.study}
-    found["findings"] = findings(results)
+    found |= {"findings": findings(results), "mixed": results.mixed}
     site.page("index.html", "index.html", "Results", lead, **found, **said)
-    groups = {"groups": groups_of_paradigm(results)}
+    groups = {"groups": groups_of_paradigm(results), "mixed": results.mixed}
     lead = "The headline of every paradigm: one row per participant, with interval and verdict."
     site.page("results/index.html", "effects.html", "Headline effects", lead, **groups, **said)
     parts: dict[str, list[dict[str, Any]]] = {}
@@ -121,6 +121,9 @@ def _paradigm_page(site: Site, results: Results, name: str) -> None:
         for paradigm, who in results.reports
         if paradigm == name
     ]
+    saved = f"{results.address(name).removesuffix('.html')}.csv"
+    of_paradigm = results.effects["paradigm"] == name
+    save_table(results.effects[of_paradigm], site.place(saved))
     site.page(
         results.address(name),
         "paradigm.html",
@@ -131,6 +134,8 @@ def _paradigm_page(site: Site, results: Results, name: str) -> None:
         others=other_groups(results, name),
         legend=legend(results, name),
         reports=reports,
+        mixed=results.mixed,
+        downloads=[("Effects as CSV", saved)],
     )
 
 
@@ -141,6 +146,9 @@ def _participant_page(site: Site, results: Results, who: str) -> None:
         for name, participant in results.reports
         if participant == who
     ]
+    saved = results.address(None, who).replace("index.html", "effects.csv")
+    of_participant = results.effects["participant"] == who
+    save_table(results.effects[of_participant], site.place(saved))
     site.page(
         results.address(None, who),
         "participant.html",
@@ -154,6 +162,7 @@ def _participant_page(site: Site, results: Results, who: str) -> None:
         groups=groups_of_participant(results, who),
         legend=legend(results),
         reports=reports,
+        downloads=[("Effects as CSV", saved)],
     )
 
 
@@ -163,6 +172,9 @@ def _report_pages(site: Site, results: Results, progress: bool) -> None:
 
     with bar(progress, len(results.reports), "pages", "report") as done:
         for (name, who), path in results.reports.items():
+            address = results.address(name, who)
+            notebook = f"{address.removesuffix('.html')}.ipynb"
+            shutil.copyfile(path, site.place(notebook))
             links = [
                 ("Prompts and answers", results.answers(name, who)),
                 ("Other participants in this paradigm", results.address(name)),
@@ -171,15 +183,15 @@ def _report_pages(site: Site, results: Results, progress: bool) -> None:
             title = f"{paradigm_title(name)}: {who}"
             title += f" ({results.marks[who]})" if who in results.marks else ""
             cells = [*map(Markup, report_html(path))]
-            address = results.address(name, who)
-            site.page(address, "report.html", title, links=links, cells=cells)
+            downloads = [("This report as a notebook", notebook)]
+            page = {"links": links, "cells": cells, "downloads": downloads}
+            site.page(address, "report.html", title, **page)
             done.update()
     if results.study:
         cells = [*map(Markup, report_html(results.study))]
         lead = "All participants and paradigms side by side."
-        site.page(
-            "results/study.html", "report.html", "The study as a whole", lead, links=[], cells=cells
-        )
+        page = {"links": [], "cells": cells, "downloads": []}
+        site.page("results/study.html", "report.html", "The study as a whole", lead, **page)
 
 # %% ../../nbs/site/03_pages.ipynb #8bc9ec62
 FILES = "cogbias-site.txt"  # lists the files of a site

@@ -113,6 +113,7 @@ class Results:
         self.headlines = headlines(self.effects).to_dict("records")
         self.paradigms = sorted({name for name, _ in cells}, key=paradigm_rank)
         self.people = sorted(people, key=lambda name: (is_simulated(name), name))
+        self.mixed = len({*map(is_simulated, people)}) > 1  # simulated ones beside others
         ranks = {name: rank for rank, name in enumerate(chain(self.paradigms, self.people))}
         self.headlines.sort(key=lambda row: (ranks[row["paradigm"]], ranks[row["participant"]]))
         self.limits = axis_limits(self.headlines)
@@ -354,6 +355,7 @@ def _cell(
 ) -> dict[str, Any] | None:
     "One cell; None where there is neither a number nor a report."
     links = {"href": results.address(*key), "answers_href": results.answers(*key)}
+    links["kind"] = "simulated" if is_simulated(key[1]) else ""
     if row is None:
         missing = {"side": "missing", "text": "report", "word": "", "here": ""} | links
         return missing if links["href"] else None
@@ -367,6 +369,7 @@ def _people_cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
     "The first published result of people for the measure of a headline."
     known = _human_rows(row["paradigm"], row["measure"], 1.0) if row else []
     words = {"side": "people", "word": "people", "here": "", "href": None, "answers_href": None}
+    words["kind"] = ""
     return words | {"text": known[0]["estimate"]} if known else None
 
 
@@ -379,7 +382,12 @@ def _table_at_a_glance(
         who for who in results.people if any((n, who) in rows or (n, who) in reports for n in names)
     ]
     heads: dict[str, dict[str, Any]] = {
-        who: {"label": who, "href": results.address(None, who), "tags": tags_of(results, who)}
+        who: {
+            "label": who,
+            "href": results.address(None, who),
+            "tags": tags_of(results, who),
+            "kind": "simulated" if is_simulated(who) else "",
+        }
         for who in people
     }
     humans = {}
@@ -391,7 +399,7 @@ def _table_at_a_glance(
         tags = [] if unit == "probability" else [unit]
         tags += [f"smallest effect of interest {bound}"] if bound else []
         head = {"label": paradigm_title(name), "href": results.address(name), "tags": tags}
-        heads[name] = head
+        heads[name] = head | {"kind": ""}
     turned = len(people) > MOST_COLUMNS and len(people) > len(names)
     suites: dict[str, list[dict[str, Any]]] = {}
     for first in people if turned else names:
@@ -402,8 +410,10 @@ def _table_at_a_glance(
         suites.setdefault(suite, []).append(heads[first] | {"cells": cells})
     columns = [heads[each] for each in (names if turned else people)]
     if any(humans.values()) and not turned:
-        columns.append({"label": "people", "href": None, "tags": ["published results"]})
-    return {"title": title, "heads": columns, "suites": suites}
+        head = {"label": "people", "href": None, "tags": ["published results"], "kind": ""}
+        columns.append(head)
+    kind = "simulated" if all(map(is_simulated, people)) else ""
+    return {"title": title, "heads": columns, "suites": suites, "kind": kind}
 
 
 GLANCES = {
