@@ -100,6 +100,9 @@ def as_shown(
     return effects.assign(participant=names)
 
 # %% ../../nbs/reporting/00_claims.ipynb #0cdcc587
+_EXACT = ("exact", "mean probability")  # methods whose answers are known, not sampled
+
+
 def on_these_prompts(
     effects: pd.DataFrame,  # effects of one participant in one paradigm, the headline first
 ) -> str:  # empty where nothing could be read
@@ -110,7 +113,8 @@ def on_these_prompts(
         return ""
     row = rows.iloc[0]
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
-    noise = f", {status_words(row['status']) or 'exact'}"
+    how = "exact" if row["method"].startswith(_EXACT) else f"no interval ({row['detail']})"
+    noise = f", {status_words(row['status']) or how}"
     if limits := limits_words(row):
         noise = f" [{limits}], sampling error only"
     return f"{signed(row['estimate'], DIGITS)}{unit}{noise}."
