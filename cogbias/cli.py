@@ -762,6 +762,12 @@ def train(asked: Study, outputs: Path, jobs: Jobs = 1, as_json: AsJson = False) 
     _end(done.failed)
 
 
+def _say_settings(written: Any, out: Path) -> None:
+    "Say how many settings a model wrote, and for which industries it wrote none."
+    _print(f"{counted(len(written.settings), 'setting')} written to {out}")
+    _end(f"{industry}: the answer holds no list of settings" for industry in written.unread)
+
+
 @app.command()
 def generate(
     paradigm: ParadigmName,
@@ -785,12 +791,15 @@ def generate(
     price: Prices = None,
     as_json: AsJson = False,
 ) -> None:
-    """Generate the texts of a paradigm's stories with a model.
+    """Generate the texts of a paradigm's stories with a model, or business settings.
 
     Example: cogbias generate managerial/escalation --model MODEL --out stories.jsonl
+
+    Example: cogbias generate settings --model MODEL --settings 200 --out my_settings.csv
     """
     from cogbias.backends.command import may_start
     from cogbias.fillings.review import filling_quality
+    from cogbias.fillings.settings import write_settings
     from cogbias.fillings.writing import generate as write_fillings
     from cogbias.fillings.writing import load_fillings
     from cogbias.elicitation.limits import limit_behind, metered
@@ -803,10 +812,15 @@ def generate(
     own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
     writer = participant(model, **own | _settings_by_model([model], base_url, set_).get(model, {}))
     wanted = int(settings) if settings.isdecimal() else settings
-    asked = with_declared({"paradigms": [paradigm], "models": [model]})
+    of_settings = paradigm == "settings"
+    named = "managerial/*" if of_settings else paradigm  # they are the settings of its stories
+    asked = with_declared({"paradigms": [named], "models": [model]})
     study = make_study("generate", limits=_limits(limit), prices=_prices(price), **asked)
     try:
         with may_start([model], allow_command), metered(table_meter(study, out)):
+            if of_settings:
+                _say_settings(write_settings(writer, out, wanted, seed), out)
+                return
             (name,) = study.paradigms
             done = write_fillings(name, writer, out, wanted, instances, seed, attempts)
     except CogbiasError as error:
