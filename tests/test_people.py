@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import cogbias as cb
+from cogbias.backends.sim import answer_probabilities
 from cogbias.cli import app
+from cogbias.compare import compare
 from cogbias.design import selected
 from cogbias.exchange.people import answers, read_answers
 from cogbias.folder import Folder, kept_notes
@@ -95,6 +97,43 @@ def selected_shares(long: pd.DataFrame) -> float:
     "The mean over wordings of the difference of shares, by hand."
     shares = (long["resp"] == "No").groupby([long["wording"], long["condition"]]).mean().unstack()
     return (shares["treatment"] - shares["control"]).mean()
+
+
+def simulated(people: int = 200, seed: int = 3) -> pd.DataFrame:
+    "A long table: each person answers every wording in one condition, as sim/human would."
+    items = selected(cb.items(FRAMING), cb.paradigm(FRAMING).headline)
+    first = items.drop_duplicates(["cluster", "condition"])
+    sides = [part.to_dict("records") for _, part in first.groupby("condition")]
+    shares = [[answer_probabilities("human", item)["A"] for item in side] for side in sides]
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"P{number}", item["item_id"], "AB"[int(rng.random() > share)])
+        for number in range(people)
+        for item, share in zip(sides[number % 2], shares[number % 2])
+    ]
+    return pd.DataFrame(rows, columns=["pid", "item_id", "answer"])
+
+
+WORDS = {
+    "sim/human": "like",
+    "sim/human temperature=0.4": "stronger",
+    "sim/rational": "weaker",
+    "sim/mirror": "opposite",
+    "sim/messy": "cannot tell",
+}
+
+
+def test_five_participants_show_the_five_words(tmp_path):
+    answers(simulated(), FRAMING, outputs=tmp_path)
+    given = {"outputs": tmp_path, "progress": False, "reports": False}
+    cb.run(["sim/human", "sim/rational", "sim/mirror"], FRAMING, **given)
+    cb.run("sim/human", FRAMING, temperature=0.4, **given)
+    cb.run("sim/messy", FRAMING, max_prompts=32, **given)
+    found = compare(tmp_path, *WORDS, "people/mine").differences
+    beside = found[found["second"] == "people/mine"].set_index("first")
+    assert beside["likeness"].to_dict() == WORDS
+    apart = found[found["second"] != "people/mine"]
+    assert apart["likeness"].isna().all() and (apart["n_prompts"] > 0).any()
 
 
 def test_nobody_can_be_found_in_the_folder(tmp_path):

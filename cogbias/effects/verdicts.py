@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['FAMILIES', 'DECIDED', 'Analysis', 'make_analysis', 'words_in', 'headlines', 'bounds_of_headlines', 'Smallest',
-           'smallest_of_interest', 'row_verdict', 'decide', 'shown_limits']
+           'smallest_of_interest', 'row_verdict', 'decide', 'shown_limits', 'Likeness', 'likeness_of', 'likenesses']
 
 # %% ../../nbs/effects/11_verdicts.ipynb #b0000073
 from collections.abc import Mapping, Sequence
@@ -15,21 +15,24 @@ import numpy as np
 import pandas as pd
 from annotated_types import Gt, Lt
 
-from ..design import Contrast, human_reference, paradigm
+from ..design import PEOPLE, Contrast, human_reference, paradigm
 from .registry import ONE_CONDITION
 from .unread import BOUNDED_FROM
 from ..settings import Setting, check_settings
 from cogbias.stats.decisions import (
     ADJUSTMENTS,
+    BesidePeople,
+    ClaimTests,
     Verdict,
     adjust,
+    beside_people,
     claim_tests,
     verdict,
     without_width,
 )
 from ..stats.estimates import Estimate
 from ..tables import EFFECTS, CogbiasError, check_columns, is_empty
-from ..words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted
+from ..words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted, is_bias
 
 # %% ../../nbs/effects/11_verdicts.ipynb #33273d5b
 FAMILIES = {
@@ -281,3 +284,56 @@ def shown_limits(
     low, high = effects["ci_low"].astype(float), effects["ci_high"].astype(float)
     wide = [not without_width(*limits) for limits in zip(low, high)]
     return effects.assign(ci_low=low.where(wide), ci_high=high.where(wide))
+
+# %% ../../nbs/effects/11_verdicts.ipynb #1ce70002
+class Likeness(NamedTuple):
+    "What may be said of a headline beside that of people."
+
+    word: str  # a LikenessWord
+    people: str  # who they are
+    difference: Estimate  # from them
+
+
+def likeness_of(
+    apart: Sequence[BesidePeople],  # from beside_people
+    analysis: Analysis = Analysis(),  # what was declared
+) -> list[str]:  # a LikenessWord for each
+    "The words for effects beside those of people, with their tests corrected together."
+    raw = np.array([each.tests for each in apart], float)
+    tests = adjust(raw.ravel(), analysis.adjustment).reshape(-1, 2)
+    return [each.word(ClaimTests(*both), analysis.alpha) for each, both in zip(apart, tests)]
+
+
+def _people_beside(
+    row: Mapping[str, Any], heads: Sequence[Mapping[str, Any]]
+) -> tuple[str, Estimate] | None:
+    "The same effect in people: of the same table, or else as published."
+    same = ("paradigm", "measure", "unit")
+    for each in heads:
+        if each["participant"].startswith(PEOPLE) and all(each[one] == row[one] for one in same):
+            return each["participant"], _as_estimate(each)
+    known = human_reference(row["paradigm"])
+    whole = (known["group"] == "all") & (known["measure"] == row["measure"])
+    for each in known[whole & (known["unit"] == row["unit"])].to_dict("records"):
+        numbers = {name: each[name] for name in ("estimate", "ci_low", "ci_high")}
+        return each["label"], Estimate(**numbers, unit=row["unit"])
+    return None
+
+
+def likenesses(
+    effects: pd.DataFrame,  # an effects table
+    analysis: Analysis = Analysis(),  # what was declared
+) -> dict[tuple[str, str], Likeness]:  # (participant, paradigm) ->
+    "Whether each headline is like that of people, where one is known."
+    heads, found = headlines(effects).to_dict("records"), {}
+    for row in heads:
+        people = None if row["participant"].startswith(PEOPLE) else _people_beside(row, heads)
+        if people and is_bias(row["unit"]):
+            smallest = smallest_of_interest(row, analysis).value
+            apart = beside_people(_as_estimate(row), people[1], smallest, analysis.alpha)
+            found[row["participant"], row["paradigm"]] = people[0], apart
+    words = likeness_of([apart for _, apart in found.values()], analysis)
+    return {
+        key: Likeness(word, name, apart.difference)
+        for word, (key, (name, apart)) in zip(words, found.items())
+    }
