@@ -1051,7 +1051,11 @@ def import_command(
 @app.command("export")
 def export_command(
     format: Annotated[
-        str, typer.Argument(help="csv, jsonl, parquet, inspect, lm-eval or jspsych.")
+        str,
+        typer.Argument(
+            help="csv, jsonl, parquet or inspect; of a folder also datasets or psych-ds, of a "
+            "paradigm lm-eval or jspsych."
+        ),
     ],
     source: Annotated[
         Path,

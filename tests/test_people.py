@@ -13,6 +13,7 @@ from cogbias.backends.sim import answer_probabilities
 from cogbias.cli import app
 from cogbias.compare import compare
 from cogbias.design import selected
+from cogbias.effects import likenesses
 from cogbias.exchange.people import answers, read_answers
 from cogbias.folder import Folder, kept_notes
 from cogbias.stats.crossed import crossed_difference
@@ -134,6 +135,8 @@ def test_five_participants_show_the_five_words(tmp_path):
     assert beside["likeness"].to_dict() == WORDS
     apart = found[found["second"] != "people/mine"]
     assert apart["likeness"].isna().all() and (apart["n_prompts"] > 0).any()
+    on_pages = likenesses(cb.effects(tmp_path))
+    assert {who: each.word for (who, _), each in on_pages.items()} == WORDS
 
 
 def test_nobody_can_be_found_in_the_folder(tmp_path):

@@ -28,7 +28,7 @@ from cogbias.reporting.claims import (
     status_words,
     who_was_asked_other_prompts,
 )
-from ..design import ALTERED, IMPORTED, Paradigm, human_reference, paradigm
+from ..design import ALTERED, IMPORTED, PEOPLE, Paradigm, human_reference, paradigm
 from ..effects import headlines, likenesses
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
@@ -450,7 +450,8 @@ def legend(
 def findings(results: Results) -> list[str]:
     "What was found of models that are not simulated, a sentence per paradigm."
     told = []
-    real = [row for row in results.headlines if not is_simulated(row["participant"])]
+    models = [row for row in results.headlines if not row["participant"].startswith(PEOPLE)]
+    real = [row for row in models if not is_simulated(row["participant"])]
     for rows in _alike(real, "paradigm"):
         said = {row["participant"]: claim(row) for row in rows}
         found = "better" if not is_bias(rows[0]["unit"]) else "present"
