@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['STATUSES', 'CLAIMABLE', 'BY_PLACE', 'VERDICTS', 'BIAS_VERDICTS', 'REASONS', 'LIKENESS', 'UNITS', 'REPORTS',
-           'SAME_SCALE', 'POOLED_SD', 'GRADES', 'Status', 'StatusWords', 'status_words', 'VerdictWord', 'VerdictWords',
-           'verdict_shown', 'LikenessWord', 'UnitWords', 'is_bias', 'verdict_in', 'signed', 'counted', 'ReportWords']
+           'SAME_SCALE', 'POOLED_SD', 'TYPED_IN', 'GRADES', 'Status', 'StatusWords', 'status_words', 'VerdictWord',
+           'VerdictWords', 'verdict_shown', 'LikenessWord', 'UnitWords', 'is_bias', 'verdict_in', 'signed', 'counted',
+           'ReportWords']
 
 # %% ../nbs/words.ipynb #a0c4d1e3
 from enum import StrEnum
@@ -413,7 +414,8 @@ POOLED_SD = (
     "model, by the noise of its own answers, so it grows without limit as temperature falls. "
     "Compare its sign, never its size."
 )
+TYPED_IN = "typed in"  # grade of a human value that a user declared
 GRADES = (
     "Grades: A computed from open data, B read in a publication, C from an original paper, not "
-    "rechecked."
+    f"rechecked; {TYPED_IN} with a bias of your own."
 )

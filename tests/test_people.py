@@ -12,7 +12,7 @@ import cogbias as cb
 from cogbias.backends.sim import answer_probabilities
 from cogbias.cli import app
 from cogbias.compare import compare
-from cogbias.design import selected
+from cogbias.design import human_reference, selected
 from cogbias.effects import likenesses
 from cogbias.exchange.people import answers, read_answers
 from cogbias.folder import Folder, kept_notes
@@ -223,6 +223,17 @@ def test_a_mixed_model_says_the_same():
     theirs = model.fit()
     assert ours.estimate == pytest.approx(theirs.params["treated"], abs=0.02)
     assert ours.se == pytest.approx(theirs.bse["treated"], rel=0.15)
+
+
+def test_a_human_value_typed_in_is_marked_and_not_graded(tmp_path, forgotten):
+    own = tmp_path / "own.toml"
+    human = 'options = ["Yes", "No"]\ntarget = "Yes"\n'
+    human += 'human = [{label = "a class", estimate = 0.4, source = "a book"}]\n'
+    own.write_text(human + ABOUT.format(control="First", treatment="Second"), encoding="utf-8")
+    cb.run("sim/human", own, outputs=tmp_path / "out", reports=False, progress=False)
+    (found,) = likenesses(cb.effects(tmp_path / "out")).values()
+    assert (found.word, found.people) == ("cannot tell", "a class (typed in)")
+    assert set(human_reference("own/own")["grade"]) == {"typed in"}
 
 
 MANY_LABS = Path(__file__).parents[2] / "shared" / "data" / "people"
