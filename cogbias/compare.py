@@ -37,19 +37,21 @@ from cogbias.effects.places import (
     one_order_in_words,
     orders_read,
 )
-from .effects.table import answers_by_participant
+from .effects.table import answers_by_participant, headline_rows
 from cogbias.effects.verdicts import (
     Analysis,
+    as_estimate,
+    bounds_of_headlines,
     likeness_of,
     make_analysis,
-    smallest_of_interest,
+    row_beside,
     words_in,
 )
 from .study.own_paradigms import answered as parts_of_trials
 from .study.own_paradigms import know, listed
 from .participants import asked_how
 from .settings import listing
-from .stats.decisions import adjust, beside_people, without_width
+from .stats.decisions import adjust, without_width
 from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
 from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, given_table, nearest
 from .participants.trials import typed_trials
@@ -122,16 +124,16 @@ _FIELDS += ("p_method", "method", "status", "detail", "n_clusters")
 
 def _from_people(asked: Paradigm, of: Mapping[str, Answered], alpha: float) -> dict[str, Any]:
     "What sets a participant apart from people; `likeness` holds what its word is made of."
-    contrast = asked.headline
-    reads = READS[estimator_of(contrast).reads]
-    one, people = (found_by(contrast, reads(each, contrast)) for each in of.values())
-    headline = {"paradigm": asked.name, "measure": contrast.measure, "unit": contrast.unit}
-    smallest = smallest_of_interest(headline | {"smallest": one.smallest}).value
-    apart = beside_people(one.main, people.main, smallest, alpha)
-    row = {name: getattr(apart.difference, name) for name in _FIELDS}
-    row["p_value"] = apart.tests.zero
-    sides = (f"{who}: {len(each.rows.prompts):,} prompts" for who, each in zip(of, (one, people)))
-    return row | {"detail": joined(*sides), "likeness": apart if is_bias(contrast.unit) else None}
+    found = [pd.DataFrame(headline_rows(asked, each, each)) for each in of.values()]
+    one, people = (table.assign(paradigm=asked.name, participant="") for table in found)
+    row, theirs = (table.iloc[0].to_dict() for table in (one, people))
+    (bounds,) = bounds_of_headlines(one, [row])
+    apart = row_beside(row, as_estimate(theirs), bounds, Analysis(alpha=alpha))
+    counts = zip(of, (row["n_items"], theirs["n_items"]))
+    detail = joined(*(f"{who}: {counted(count, 'prompt')}" for who, count in counts))
+    known = {name: getattr(apart.difference, name) for name in _FIELDS}
+    known |= {"p_value": apart.tests.zero, "detail": detail}
+    return known | {"likeness": apart if is_bias(row["unit"]) else None}
 
 
 def _difference(

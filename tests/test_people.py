@@ -100,7 +100,7 @@ def selected_shares(long: pd.DataFrame) -> float:
     return (shares["treatment"] - shares["control"]).mean()
 
 
-def simulated(people: int = 200, seed: int = 3) -> pd.DataFrame:
+def simulated(people: int = 80, seed: int = 3) -> pd.DataFrame:
     "A long table: each person answers every wording in one condition, as sim/human would."
     items = selected(cb.items(FRAMING), cb.paradigm(FRAMING).headline)
     first = items.drop_duplicates(["cluster", "condition"])

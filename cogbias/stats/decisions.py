@@ -275,13 +275,17 @@ def beside_people(
     people: Estimate,  # the same of people; without an interval where none was published
     smallest: float | None,  # effect of interest; None: nobody has said
     alpha: float = 0.05,  # of the claims on each side
+    bounds: Sequence[Estimate] = (),  # with unreadable answers at their worst, and at their best
 ) -> BesidePeople:
     "What sets an effect apart from that of people."
     apart, published = unpaired(one, people), isnan(people.ci_low)
     sure = published or zero_p(people) < alpha and people.status in CLAIMABLE
     way = float(np.sign(people.estimate)) if sure else 0.0
     claimed = {VerdictWord.PRESENT: 1.0, VerdictWord.REVERSED: -1.0}
-    said = claimed.get(verdict(one, smallest=smallest, alpha=alpha).verdict, 0.0)
+    own = verdict(one, smallest=smallest, alpha=alpha, bounds=bounds).verdict
     sized = apart.status in CLAIMABLE and not (one.unit in UNITS and UNITS[one.unit].sign_only)
-    tests = claim_tests(apart, smallest) if sized and smallest else ClaimTests(nan, nan)
-    return BesidePeople(apart, tests, said * way < 0, (apart.estimate > 0) == (way >= 0))
+    near = [unpaired(each, people) for each in bounds]
+    tests = claim_tests(apart, smallest, near) if sized and smallest else ClaimTests(nan, nan)
+    return BesidePeople(
+        apart, tests, claimed.get(own, 0.0) * way < 0, (apart.estimate > 0) == (way >= 0)
+    )
