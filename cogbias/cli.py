@@ -1029,7 +1029,8 @@ def import_command(
         _print(*found.notes)  # which column is what, before anything is kept
         place = out or Path("outputs/study")
         keep_imported(found, place)
-        _print(f"{len(found.cells[0].given):,} answers written to {place} as {participant}")
+        many = counted(len(found.cells[0].given), "answer")
+        _print(f"{many} written to {place} as {participant}")
         return
     if out is None:
         raise typer.BadParameter("Missing option '--out'")

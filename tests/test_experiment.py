@@ -7,11 +7,12 @@ import json
 import random
 
 import pytest
-from test_browser import FAULTS, browser, resize, wait_for, words  # noqa: F401
+from tiers import slow_but
+from test_browser import FAULTS, WebDriverWait, browser, resize, wait_for, words  # noqa: F401
 from typer.testing import CliRunner
 
 import cogbias as cb
-from cogbias.backends.sim import answer_probabilities, expected_effect, participant
+from cogbias.backends.sim import answer_probabilities, exact_trials
 from cogbias.cli import app
 from cogbias.design import selected
 from cogbias.exchange.people import read_answers
@@ -33,6 +34,14 @@ def said(*line: object) -> str:
     found = CliRunner().invoke(app, [str(each) for each in line])
     assert found.exit_code == 0, found.output
     return found.output
+
+
+def press(page, number: int = 0, label: str = "") -> None:
+    "Press the button that bears a label, or else that of a number, and wait for what is next."
+    text = "return document.querySelector('#jspsych-content').innerText"
+    before, choices = page.execute_script(text), wait_for(page, ".jspsych-btn")
+    ([each for each in choices if label and each.text == label] or choices[number:])[0].click()
+    WebDriverWait(page, 20).until(lambda page: page.execute_script(text) != before)
 
 
 @pytest.fixture
@@ -65,8 +74,11 @@ def answers_of(rng: random.Random, items: list[dict]) -> dict[str, int | str]:
     return drawn
 
 
-def test_simulated_people_answer_and_their_planted_effect_comes_back(phone, tmp_path):
-    name, folder, people = "classic/framing", tmp_path / "experiment", 24
+@pytest.mark.parametrize(
+    "name", slow_but(["classic/framing"], ["classic/framing", "classic/anchoring"])
+)
+def test_simulated_people_answer_and_their_planted_effect_comes_back(name, phone, tmp_path):
+    folder, people = tmp_path / "experiment", 24
     said("export", "jspsych", name, "--out", folder, "--questions", 40)
     asked = cb.paradigm(name)
     items = selected(asked.items(), asked.headline)
@@ -85,7 +97,7 @@ def test_simulated_people_answer_and_their_planted_effect_comes_back(phone, tmp_
     )
     assert "guessed" not in printed and "mixed" not in printed and "40 of 40 wordings" in printed
     found = cb.headline(tmp_path / "o").iloc[0]
-    planted = expected_effect(participant("sim/human"), items, asked.headline)
+    planted = cb.headline(cb.effects(exact_trials("human", items), items)).iloc[0]["estimate"]
     assert (found["participant"], found["n_valid"]) == ("people/mine", 40 * people)
     assert found["ci_low"] < planted < found["ci_high"] and found["ci_low"] > 0
     assert phone.get_log("browser") == []
@@ -103,14 +115,13 @@ def test_a_person_gets_to_the_end_by_hand(name, phone, tmp_path):
     phone.get((folder / "index.html").resolve().as_uri())
     assert phone.execute_script(FAULTS) == []
     for _ in range(2):  # consent and instructions
-        wait_for(phone, ".jspsych-btn")[0].click()
+        press(phone)
     for _ in range(4):  # three questions and the check in their midst
-        choices = wait_for(phone, ".jspsych-btn")
+        wait_for(phone, ".jspsych-btn")
         assert phone.execute_script(FAULTS) == []
         for field in phone.find_elements("id", "input-0"):
             field.send_keys("42")
-        green = [each for each in choices if each.text == "Green"]
-        (green or choices)[0].click()
+        press(phone, label="Green")
     (link,) = wait_for(phone, "a.jspsych-btn")
     assert link.get_attribute("href").endswith("complete?cc=C0DE")
     assert "C0DE" in " ".join(words(phone, ".words p"))
@@ -127,9 +138,63 @@ def test_a_person_gets_to_the_end_by_hand(name, phone, tmp_path):
 def test_who_does_not_agree_is_asked_nothing(phone, tmp_path):
     said("export", "jspsych", "classic/framing", "--out", tmp_path)
     phone.get((tmp_path / "index.html").resolve().as_uri())
-    wait_for(phone, ".jspsych-btn")[1].click()
+    press(phone, 1)
     assert words(phone, ".words p") == ["You do not take part. You may close this page."]
     assert phone.execute_script("return [kept.length, asked.length]") == [0, 0]
+
+
+@pytest.mark.parametrize("second", ["To answer", "To find errors"])
+def test_questions_of_comprehension_give_two_tries(second, phone, tmp_path):
+    said("export", "jspsych", "classic/framing", "--out", tmp_path)
+    texts = tmp_path / "texts.js"
+    own = texts.read_text(encoding="utf-8").replace('// {"question"', '{"question"')
+    own = own.replace('"code_if_not_understood": ""', '"code_if_not_understood": "RETURN"')
+    texts.write_text(own, encoding="utf-8")
+    phone.get((tmp_path / "index.html").resolve().as_uri())
+    press(phone)
+    for answer in ("To find errors", second):
+        press(phone)  # instructions
+        press(phone, label=answer)
+    ended = phone.find_elements("css selector", "a.jspsych-btn")
+    assert [each.get_attribute("href")[-6:] for each in ended] == ["RETURN"] * (
+        second != "To answer"
+    )
+    assert bool(ended) == any("study ends here" in each for each in words(phone, ".words p"))
+
+
+HOSTILE = """title = "A comparison"
+bias = "comparison"
+summary = "One thing is said in two ways."
+norm = "The same answer in both conditions."
+positive = "more of it under treatment"
+conditions = {control = "First", treatment = "Second"}
+options = ["<img src=x onerror=asked.push(1)>", "</script><b>No</b>"]
+target = "</script><b>No</b>"
+question = {control = "One <img src=y onerror=asked.push(2)>?", treatment = "Two </script>?"}
+wordings = [{wording = "published"}]
+"""
+
+
+def test_a_text_is_shown_and_never_run(phone, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text(HOSTILE, encoding="utf-8")
+    said("export", "jspsych", own, "--out", tmp_path / "e")
+    phone.get((tmp_path / "e" / "index.html").resolve().as_uri())
+    for _ in range(2):
+        press(phone)
+    shown = words(phone, ".words p, .jspsych-btn")
+    assert any(each.startswith(("One", "Two")) for each in shown) and "</script><b>No</b>" in shown
+    found = phone.find_elements("css selector", "#jspsych-content :is(img, b, script)")
+    assert found == [] and phone.execute_script("return asked") == []
+    for _ in range(2):
+        press(phone, 1)
+    wait_for(phone, "#save")[0].click()
+    (csv,) = phone.execute_async_script(READ)
+    (tmp_path / "mine.csv").write_text(csv, encoding="utf-8")
+    printed = said(
+        "import", "answers", tmp_path / "mine.csv", "--paradigm", own, "--out", tmp_path / "o"
+    )
+    assert "1 answer written" in printed and "guessed" not in printed
 
 
 def test_a_folder_without_tables_is_named(tmp_path):

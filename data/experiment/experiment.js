@@ -51,6 +51,11 @@ function number(item, data, response) {
   };
 }
 
+function coded(code) {
+  const back = "https://app.prolific.com/submissions/complete?cc=" + encodeURIComponent(code);
+  return code && `${said([`${texts.code_hint} ${code}`])}<a class="jspsych-btn" href="${back}">${safe(texts.back)}</a>`;
+}
+
 function question(item_id) {
   const item = items[item_id], data = {item_id}, response = planned[item_id];
   return item.choices.length ? buttons([item.question], item.choices, data, response) : number(item, data, response);
@@ -60,7 +65,20 @@ const right = texts.check.choices.indexOf(texts.check.right);
 const check = buttons([texts.check.question], texts.check.choices, {check: true}, right);
 const consent = buttons(texts.consent, [texts.agree, texts.refuse], {}, 0);
 consent.on_finish = (data) => { if (data.response) jsPsych.abortExperiment(said(texts.refused)); };
-const instructions = buttons(texts.instructions, [texts.next], {});
+let tries = 2;
+const understood = texts.comprehension.map(({question: asked, choices, right: answer}) => {
+  const place = choices.indexOf(answer);
+  return buttons([asked], choices, {understood: place}, place);
+});
+const instructions = {
+  timeline: [buttons(texts.instructions, [texts.next], {}), ...understood],
+  loop_function: (data) => {
+    const wrong = data.filterCustom(({understood: place, response}) => place !== undefined && place !== response);
+    if (wrong.count() && --tries) return true;
+    if (wrong.count()) jsPsych.abortExperiment(said(texts.not_understood) + coded(texts.code_if_not_understood));
+    return false;
+  },
+};
 const questions = jsPsych.randomization.shuffle(lists[list]).map(question);
 questions.splice(Math.ceil(questions.length / 2), 0, check);
 
@@ -79,11 +97,10 @@ async function finished(all) {
   const words = [...texts.completion];
   if (!done) words.push(...(texts.post_to ? [texts.not_sent] : []), texts.save_hint);
   const code = (failed && texts.code_if_check_failed) || texts.completion_code;
-  if (code) words.push(`${texts.code_hint} ${code}`);
-  place.innerHTML = `<div class="jspsych-content">${said(words)}</div>`;
-  const add = (name, made) => place.firstChild.append(Object.assign(document.createElement(name), {className: "jspsych-btn"}, made));
-  if (!done) add("button", {id: "save", textContent: texts.save, onclick: () => rows.localSave("csv", `answers_${participant}.csv`)});
-  if (code) add("a", {textContent: texts.back, href: `https://app.prolific.com/submissions/complete?cc=${encodeURIComponent(code)}`});
+  const save = done ? "" : `<button class="jspsych-btn" id="save">${safe(texts.save)}</button>`;
+  place.innerHTML = `<div class="jspsych-content">${said(words)}${save}${coded(code)}</div>`;
+  const button = place.querySelector("#save");
+  if (button) button.onclick = () => rows.localSave("csv", `answers_${participant}.csv`);
 }
 
 const timeline = [consent, instructions, ...questions];

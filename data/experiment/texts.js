@@ -1,5 +1,6 @@
 // What participants read, and where answers go. Change the words between the quotation marks; each
-// line of a list is a paragraph. Exporting again keeps this file.
+// line of a list is a paragraph. Questions of comprehension follow the instructions, which are shown
+// a second time after a wrong answer; a second one ends the study. Exporting again keeps this file.
 window.TEXTS = {
   "title": "A study of decisions",
   "consent": [
@@ -14,6 +15,10 @@ window.TEXTS = {
     "Please read each question and give the answer that fits best. No answer is right or wrong.",
     "You cannot go back to an earlier question."
   ],
+  "comprehension": [
+    // {"question": "What are you asked to do?", "choices": ["To find errors", "To answer"], "right": "To answer"},
+  ],
+  "not_understood": ["These were not the right answers, so the study ends here. Please return it."],
   "next": "Continue",
   "progress": "Progress",
   "number": "a number",
@@ -32,5 +37,6 @@ window.TEXTS = {
 
   "post_to": "",
   "completion_code": "",
-  "code_if_check_failed": ""
+  "code_if_check_failed": "",
+  "code_if_not_understood": ""
 };
