@@ -36,6 +36,7 @@ function buttons(paragraphs, choices, data, response) {
 
 function number(item, data, response) {
   const bounded = item.low !== null && item.high !== null;
+  const low = item.low ?? 0, high = item.high ?? low + 100, any = low + Math.round(Math.random() * (high - low));
   const hint = (bounded ? texts.number_between : texts.number).replace("{low}", item.low).replace("{high}", item.high);
   return {
     type: jsPsychSurveyText,
@@ -47,7 +48,7 @@ function number(item, data, response) {
       const field = document.querySelector("#input-0");
       if (field) Object.assign(field, {type: "number", step: "any", inputMode: "decimal", min: item.low ?? "", max: item.high ?? ""});
     },
-    simulation_options: response === undefined ? {} : {data: {response: {answer: String(response)}}},
+    simulation_options: {data: {response: {answer: String(response ?? any)}}},
   };
 }
 
