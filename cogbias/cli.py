@@ -1079,13 +1079,17 @@ def import_command(
     if format == "answers":
         if not paradigms:
             raise typer.BadParameter("name what people answered", param_hint="--paradigm")
+        if paradigms[1:] or where:
+            said = "a table of people goes in whole, into one paradigm; give neither a second"
+            raise typer.BadParameter(f"{said} --paradigm nor --where")
         pairs = filter(None, columns.split(","))
         named = dict(_pair("--columns", each, "person=pid") for each in pairs)
-        found = read_answers(path, paradigm(paradigms[-1]), participant, named)
+        found = read_answers(path, paradigm(paradigms[0]), participant, named)
         _print(*found.notes)  # which column is what, before anything is kept
         place = out or Path("outputs/study")
         keep_imported(found, place)
-        _print(f"{len(found.cells[0].given):,} answers written to {place} as {participant}")
+        many = counted(len(found.cells[0].given), "answer")
+        _print(f"{many} written to {place} as {participant}")
         return
     if out is None:
         raise typer.BadParameter("Missing option '--out'")
@@ -1106,7 +1110,13 @@ def import_command(
 
 @app.command("export")
 def export_command(
-    format: Annotated[str, typer.Argument(help="csv, jsonl, parquet, inspect or lm-eval.")],
+    format: Annotated[
+        str,
+        typer.Argument(
+            help="csv, jsonl, parquet or inspect; of a folder also datasets or psych-ds, of a "
+            "paradigm lm-eval or jspsych."
+        ),
+    ],
     source: Annotated[
         Path,
         typer.Argument(
@@ -1116,17 +1126,24 @@ def export_command(
     out: Annotated[
         Path, typer.Option("--out", parser=_path, metavar="FILE|DIR", help="Where to write.")
     ],
+    questions: Annotated[
+        int, typer.Option("--questions", min=1, help="jspsych: that a person answers, at most.")
+    ] = 12,
 ) -> None:
-    """Export the answers in a folder or the items of a paradigm.
+    """Export the answers in a folder or the items of a paradigm, to people as well.
 
     Example: cogbias export csv outputs/demo --out answers.csv
     """
     from cogbias.design import paradigm
     from cogbias.exchange import export_folder, export_items
+    from cogbias.exchange.experiment import save_experiment
     from cogbias.study.own_paradigms import known_name
 
-    if source.is_dir():
+    asked = None if source.is_dir() else paradigm(known_name(str(source)))
+    if asked is None:
         written = export_folder(format, source, out)
+    elif format == "jspsych":
+        written = save_experiment(asked, out, questions)
     else:
-        written = export_items(format, paradigm(known_name(str(source))).items(), out)
+        written = export_items(format, asked.items(), out)
     _print(*(f"{rows:,} rows written to {place}" for place, rows in written.items()))

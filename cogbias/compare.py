@@ -18,7 +18,7 @@ import pandas as pd
 
 from . import folder as stored
 from .reporting.claims import DIGITS, signed
-from .design import Contrast, Paradigm, names_kept, paradigm
+from .design import PEOPLE, Contrast, Paradigm, names_kept, paradigm
 from cogbias.effects.answers import (
     Answered,
     Layout,
@@ -37,8 +37,16 @@ from cogbias.effects.places import (
     one_order_in_words,
     orders_read,
 )
-from .effects.table import answers_by_participant
-from .effects.verdicts import make_analysis, words_in
+from .effects.table import answers_by_participant, headline_rows
+from cogbias.effects.verdicts import (
+    Analysis,
+    as_estimate,
+    bounds_of_headlines,
+    likeness_of,
+    make_analysis,
+    row_beside,
+    words_in,
+)
 from .study.own_paradigms import answered as parts_of_trials
 from .study.own_paradigms import know, listed
 from .participants import asked_how
@@ -47,7 +55,7 @@ from .stats.decisions import adjust, without_width
 from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
 from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, given_table, nearest
 from .participants.trials import typed_trials
-from .words import CLAIMABLE, Status, counted, is_bias
+from .words import CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_bias
 
 # %% ../nbs/09_compare.ipynb #eb3880ed
 def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where there is none
@@ -114,8 +122,25 @@ _FIELDS = ("estimate", "se", "df", "ci_low", "ci_high", "p_value")
 _FIELDS += ("p_method", "method", "status", "detail", "n_clusters")
 
 
-def _difference(contrast: Contrast, of: Mapping[str, Answered]) -> dict[str, Any]:
+def _from_people(asked: Paradigm, of: Mapping[str, Answered], alpha: float) -> dict[str, Any]:
+    "What sets a participant apart from people; `likeness` holds what its word is made of."
+    found = [pd.DataFrame(headline_rows(asked, each, each)) for each in of.values()]
+    one, people = (table.assign(paradigm=asked.name, participant="") for table in found)
+    row, theirs = (table.iloc[0].to_dict() for table in (one, people))
+    (bounds,) = bounds_of_headlines(one, [row])
+    apart = row_beside(row, as_estimate(theirs), bounds, Analysis(alpha=alpha))
+    counts = zip(of, (row["n_items"], theirs["n_items"]))
+    detail = joined(*(f"{who}: {counted(count, 'prompt')}" for who, count in counts))
+    known = {name: getattr(apart.difference, name) for name in _FIELDS}
+    known |= {"p_value": apart.tests.zero, "detail": detail}
+    return known | {"likeness": apart if is_bias(row["unit"]) else None}
+
+
+def _difference(
+    paradigm: Paradigm, of: Mapping[str, Answered], alpha: float = 0.05
+) -> dict[str, Any]:
     "The row of one pair in one paradigm, not corrected yet."
+    contrast = paradigm.headline
     layout = next(iter(of.values())).layout
     lacking = [name for name, each in of.items() if np.isnan(_headline(contrast, each))]
     shared = np.all([each.n_valid > 0 for each in of.values()], axis=0)
@@ -124,13 +149,16 @@ def _difference(contrast: Contrast, of: Mapping[str, Answered]) -> dict[str, Any
     first, second = of
     row = {"measure": contrast.measure, "unit": contrast.unit, "first": first, "second": second}
     row |= {"n_prompts": len(asked)}
-    said = "" if len(asked) else "no prompt was answered by both"
+    people = second.startswith(PEOPLE)
+    said = "" if people or len(asked) else "no prompt was answered by both"
     if lacking:
         why = dict.fromkeys(_why_no_effect(contrast, of[name]) for name in lacking)
         said = f"{' and '.join(lacking)} cannot be compared: {' or '.join(why)}"
     if said:
         none = nothing("no_valid_answers", said)
         return row | {name: getattr(none, name) for name in _FIELDS}
+    if people:
+        return row | _from_people(paradigm, of, alpha)
     found, alike = _gap(contrast, parts), _alike(contrast, parts, asked)
     row |= {name: getattr(found, name) for name in _FIELDS}
     agree = found.status == Status.NO_VARIANCE and abs(found.estimate) <= EQUAL
@@ -202,7 +230,7 @@ DIFFERENCES = {  # column -> its meaning
     "unit": "unit of the estimate",
     "first": "who is compared",
     "second": "with whom",
-    "estimate": "first minus second, paired by prompt and cluster",
+    "estimate": "first minus second, paired by prompt and cluster; of people, unpaired",
     "se": "standard error",
     "df": "degrees of freedom of the interval",
     "ci_low": "lower limit",
@@ -212,7 +240,8 @@ DIFFERENCES = {  # column -> its meaning
     "p_adjusted": "corrected over all differences",
     "family": "differences that are corrected together",
     "larger": "who shows more, tied, or not told apart",
-    "n_prompts": "what both answered",
+    "likeness": "like, stronger, weaker, opposite or cannot tell, where people are second",
+    "n_prompts": "what both answered; of people and a model, 0",
     "n_clusters": "units behind the interval",
     "method": "how the interval was made",
     "status": "ok, or why the number needs care",
@@ -334,7 +363,9 @@ def _participants(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
 def _corrected(table: pd.DataFrame, chosen: Sequence[str], alpha: float) -> pd.DataFrame:
     "The differences with corrected p-values, and who is larger."
     p, of = table["p_value"].astype(float), table["paradigm"].nunique()
-    tested = int(p.notna().sum())
+    tested, people = int(p.notna().sum()), table["likeness"].dropna()
+    said = likeness_of([*people], Analysis(alpha=alpha))
+    table["likeness"] = pd.Series(said, people.index, object)
     table["p_adjusted"] = adjust(p.to_numpy(), "holm")
     table["family"] = (
         f"{counted(tested, 'tested difference')} of {len(chosen)} participants in "
@@ -344,6 +375,7 @@ def _corrected(table: pd.DataFrame, chosen: Sequence[str], alpha: float) -> pd.D
     for row in table.to_dict("records"):
         apart = row["ci_low"] > 0 or row["ci_high"] < 0
         sure = apart and row["p_adjusted"] < alpha and row["status"] in CLAIMABLE
+        sure = sure and row["likeness"] != LikenessWord.CANNOT_TELL
         named = row["first"] if row["estimate"] > 0 else row["second"]
         words.append("tied" if row["status"] == "tied" else named if sure else "not told apart")
     return table.assign(larger=words)
@@ -380,20 +412,26 @@ def compare(
         shown = stored.shown_names_in(trials)
     known = dict.fromkeys(name for each in cells.values() for name in each.of)
     chosen = _participants(list(known), [*listed(participants), *more])
+    chosen.sort(key=lambda name: name.startswith(PEOPLE))  # differences are from people
     return with_shown_names(_compared(cells, chosen, alpha), shown)
+
+
+def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
+    "Those who are no people; ranks are over prompts that all of them answered."
+    return {name: each for name, each in of.items() if not name.startswith(PEOPLE)}
 
 
 def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: float) -> Comparison:
     "The comparison of those chosen, paradigm by paradigm."
     differences, ranks, familiar, here = [], [], [], {}
     for name, cell in sorted(cells.items()):
-        contrast = paradigm(name).headline
+        asked = paradigm(name)
         here[name] = {each: cell.of[each] for each in chosen if each in cell.of}
         for pair in combinations(here[name], 2):
             both = {each: here[name][each] for each in pair}
-            differences.append({"paradigm": name, **_difference(contrast, both)})
+            differences.append({"paradigm": name, **_difference(asked, both, alpha)})
         for each, answers in here[name].items():
-            if (row := familiar_row(contrast, each, answers)) is not None:
+            if (row := familiar_row(asked.headline, each, answers)) is not None:
                 familiar.append({"paradigm": name, **row})
     if not differences:
         raise CogbiasError(
@@ -403,7 +441,7 @@ def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: fl
     for name, mine in table.groupby("paradigm", sort=False):
         ranks += [
             {"paradigm": name, **row}
-            for row in _rank_rows(paradigm(name).headline, here[name], mine)
+            for row in _rank_rows(paradigm(name).headline, _models(here[name]), mine)
         ]
     whole = dict.fromkeys(("rank", "rank_low", "rank_high", "n_clusters"), "Int64")
     return Comparison(
@@ -425,6 +463,8 @@ def difference_sentence(
     known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
     ends = ", ".join(signed(row[name], DIGITS) for name in ("ci_low", "ci_high"))
     size = f"{signed(row['estimate'], DIGITS)}{f' [{ends}]' if known else ''} {row['unit']}"
+    if like := words_in(row, "likeness"):
+        return f"{row['first']} {LIKENESS[like]} {row['second']}: a difference of {size}"
     if row["larger"] == "not told apart":
         rough = row["status"] not in CLAIMABLE and words_in(row, "detail")
         doubt = f" ({rough}: too rough for a claim)" if rough else ""

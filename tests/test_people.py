@@ -9,8 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import cogbias as cb
+from cogbias.backends.sim import answer_probabilities
 from cogbias.cli import app
-from cogbias.design import selected
+from cogbias.compare import compare
+from cogbias.design import human_reference, selected
+from cogbias.effects import likenesses
 from cogbias.exchange.people import answers, read_answers
 from cogbias.folder import Folder, kept_notes
 from cogbias.stats.crossed import crossed_difference
@@ -97,6 +100,45 @@ def selected_shares(long: pd.DataFrame) -> float:
     return (shares["treatment"] - shares["control"]).mean()
 
 
+def simulated(people: int = 80, seed: int = 3) -> pd.DataFrame:
+    "A long table: each person answers every wording in one condition, as sim/human would."
+    items = selected(cb.items(FRAMING), cb.paradigm(FRAMING).headline)
+    first = items.drop_duplicates(["cluster", "condition"])
+    sides = [part.to_dict("records") for _, part in first.groupby("condition")]
+    shares = [[answer_probabilities("human", item)["A"] for item in side] for side in sides]
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"P{number}", item["item_id"], "AB"[int(rng.random() > share)])
+        for number in range(people)
+        for item, share in zip(sides[number % 2], shares[number % 2])
+    ]
+    return pd.DataFrame(rows, columns=["pid", "item_id", "answer"])
+
+
+WORDS = {
+    "sim/human": "like",
+    "sim/human temperature=0.4": "stronger",
+    "sim/rational": "weaker",
+    "sim/mirror": "opposite",
+    "sim/messy": "cannot tell",
+}
+
+
+def test_five_participants_show_the_five_words(tmp_path):
+    answers(simulated(), FRAMING, outputs=tmp_path)
+    given = {"outputs": tmp_path, "progress": False, "reports": False}
+    cb.run(["sim/human", "sim/rational", "sim/mirror"], FRAMING, **given)
+    cb.run("sim/human", FRAMING, temperature=0.4, **given)
+    cb.run("sim/messy", FRAMING, max_prompts=32, **given)
+    found = compare(tmp_path, *WORDS, "people/mine").differences
+    beside = found[found["second"] == "people/mine"].set_index("first")
+    assert beside["likeness"].to_dict() == WORDS
+    apart = found[found["second"] != "people/mine"]
+    assert apart["likeness"].isna().all() and (apart["n_prompts"] > 0).any()
+    on_pages = likenesses(cb.effects(tmp_path))
+    assert {who: each.word for (who, _), each in on_pages.items()} == WORDS
+
+
 def test_nobody_can_be_found_in_the_folder(tmp_path):
     answers(invented(20), FRAMING, columns={"answer": "resp"}, outputs=tmp_path / "out")
     held = (tmp_path / "out" / "study.sqlite").read_bytes()
@@ -181,6 +223,17 @@ def test_a_mixed_model_says_the_same():
     theirs = model.fit()
     assert ours.estimate == pytest.approx(theirs.params["treated"], abs=0.02)
     assert ours.se == pytest.approx(theirs.bse["treated"], rel=0.15)
+
+
+def test_a_human_value_typed_in_is_marked_and_not_graded(tmp_path, forgotten):
+    own = tmp_path / "own.toml"
+    human = 'options = ["Yes", "No"]\ntarget = "Yes"\n'
+    human += 'human = [{label = "a class", estimate = 0.4, source = "a book"}]\n'
+    own.write_text(human + ABOUT.format(control="First", treatment="Second"), encoding="utf-8")
+    cb.run("sim/human", own, outputs=tmp_path / "out", reports=False, progress=False)
+    (found,) = likenesses(cb.effects(tmp_path / "out")).values()
+    assert (found.word, found.people) == ("cannot tell", "a class (typed in)")
+    assert set(human_reference("own/own")["grade"]) == {"typed in"}
 
 
 MANY_LABS = Path(__file__).parents[2] / "shared" / "data" / "people"

@@ -95,6 +95,8 @@ COMMANDS = {  # what is typed -> what is said
     "import csv items.csv": "Missing option '--out'",
     "import answers items.csv": "name what people answered",
     "import answers items.csv --paradigm classic/framing": "no column says who answered",
+    "import answers items.csv --paradigm classic/framing --paradigm logic/belief": "goes in whole",
+    "import answers items.csv --paradigm classic/framing --where variant=base": "goes in whole",
     "export csv choice/certanty --out x.csv": "did you mean 'choice/certainty'",
     "export word good --out x.doc": "export format 'word' is not known",
     "export csv good --out file/x.csv": "cannot write",

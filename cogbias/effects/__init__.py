@@ -6,8 +6,8 @@
 __all__ = ['Answered', 'Layout', 'Rows', 'answered', 'favoured_options', 'read_numbers', 'read_options', 'read_pairs',
            'read_prompts', 'score_range', 'CLAIMS_FROM', 'difference', 'pooled', 'these_prompts', 'Estimator', 'Found',
            'effect_row', 'found_by', 'estimators', 'NoHeadline', 'effect_rows', 'effects_table', 'estimate_contrast',
-           'estimate_effects', 'DECIDED', 'FAMILIES', 'Analysis', 'decide', 'headlines', 'make_analysis', 'row_verdict',
-           'shown_limits', 'smallest_of_interest', 'words_in']
+           'estimate_effects', 'DECIDED', 'FAMILIES', 'Analysis', 'Likeness', 'decide', 'headlines', 'likenesses',
+           'make_analysis', 'row_verdict', 'shown_limits', 'smallest_of_interest', 'words_in']
 
 # %% ../../nbs/05_effects.ipynb #5b3d5948
 from cogbias.effects.answers import (  # noqa: F401
@@ -46,8 +46,10 @@ from cogbias.effects.verdicts import (  # noqa: F401
     DECIDED,
     FAMILIES,
     Analysis,
+    Likeness,
     decide,
     headlines,
+    likenesses,
     make_analysis,
     row_verdict,
     shown_limits,
@@ -83,8 +85,10 @@ _all_ = [
     "DECIDED",
     "FAMILIES",
     "Analysis",
+    "Likeness",
     "decide",
     "headlines",
+    "likenesses",
     "make_analysis",
     "row_verdict",
     "shown_limits",

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['FAMILIES', 'DECIDED', 'Analysis', 'make_analysis', 'words_in', 'headlines', 'bounds_of_headlines', 'Smallest',
-           'smallest_of_interest', 'row_verdict', 'decide', 'shown_limits']
+           'smallest_of_interest', 'as_estimate', 'row_verdict', 'decide', 'shown_limits', 'Likeness', 'row_beside',
+           'likeness_of', 'likenesses']
 
 # %% ../../nbs/effects/11_verdicts.ipynb #b0000073
 from collections.abc import Mapping, Sequence
@@ -15,21 +16,24 @@ import numpy as np
 import pandas as pd
 from annotated_types import Gt, Lt
 
-from ..design import Contrast, human_reference, paradigm
+from ..design import PEOPLE, Contrast, human_reference, paradigm
 from .registry import ONE_CONDITION
 from .unread import BOUNDED_FROM
 from ..settings import Setting, check_settings
 from cogbias.stats.decisions import (
     ADJUSTMENTS,
+    BesidePeople,
+    ClaimTests,
     Verdict,
     adjust,
+    beside_people,
     claim_tests,
     verdict,
     without_width,
 )
 from ..stats.estimates import Estimate
 from ..tables import EFFECTS, CogbiasError, check_columns, is_empty
-from ..words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted
+from ..words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted, is_bias
 
 # %% ../../nbs/effects/11_verdicts.ipynb #33273d5b
 FAMILIES = {
@@ -171,7 +175,9 @@ def smallest_of_interest(
     return Smallest(UNITS[unit].smallest, "a small effect by convention")
 
 # %% ../../nbs/effects/11_verdicts.ipynb #7d923319
-def _as_estimate(row: Mapping[str, Any]) -> Estimate:
+def as_estimate(
+    row: Mapping[str, Any],  # of the effects table
+) -> Estimate:
     "A row of the effects table as an estimate; a missing number that claims to be ok is undefined."
     names = ("estimate", "se", "df", "ci_low", "ci_high", "p_value")
     numbers = {name: np.nan if is_empty(row.get(name)) else float(row[name]) for name in names}
@@ -196,8 +202,8 @@ def row_verdict(
         np.nan if is_empty(row.get(name)) else float(row[name])
         for name in ("p_adjusted", "p_equivalence")
     )
-    smallest, near = smallest_of_interest(row, analysis).value, [*map(_as_estimate, bounds)]
-    found = verdict(_as_estimate(row), adjusted, smallest, analysis.alpha, equivalence, near)
+    smallest, near = smallest_of_interest(row, analysis).value, [*map(as_estimate, bounds)]
+    found = verdict(as_estimate(row), adjusted, smallest, analysis.alpha, equivalence, near)
     if row["status"] == Status.NO_COUNTERPART:
         told = [each for each in words_in(row, "detail").split("; ") if ONE_CONDITION in each]
         return replace(found, reason=told[0]) if told else found
@@ -218,9 +224,9 @@ def _judged(
     for row, near in zip(rows, bounds):
         alone = row_verdict(row, analysis, near)
         judged = alone.verdict != VerdictWord.NONE
-        beside = [*map(_as_estimate, near)]
+        beside = [*map(as_estimate, near)]
         tests.append(
-            claim_tests(_as_estimate(row), alone.smallest, beside) if judged else (np.nan,) * 2
+            claim_tests(as_estimate(row), alone.smallest, beside) if judged else (np.nan,) * 2
         )
     names = ["p_adjusted", "p_equivalence"]
     found = pd.DataFrame(tests, columns=names, dtype=float)
@@ -281,3 +287,66 @@ def shown_limits(
     low, high = effects["ci_low"].astype(float), effects["ci_high"].astype(float)
     wide = [not without_width(*limits) for limits in zip(low, high)]
     return effects.assign(ci_low=low.where(wide), ci_high=high.where(wide))
+
+# %% ../../nbs/effects/11_verdicts.ipynb #1ce70002
+class Likeness(NamedTuple):
+    "What may be said of a headline beside that of people."
+
+    word: str  # a LikenessWord
+    people: str  # who they are
+    difference: Estimate  # from them
+
+
+def row_beside(
+    row: Mapping[str, Any],  # a headline
+    people: Estimate,  # the same of people
+    bounds: Sequence[Mapping[str, Any]] = (),  # rows with unreadable answers at worst and at best
+    analysis: Analysis = Analysis(),  # what was declared
+) -> BesidePeople:
+    "A headline beside that of people."
+    smallest, near = smallest_of_interest(row, analysis).value, [*map(as_estimate, bounds)]
+    return beside_people(as_estimate(row), people, smallest, analysis.alpha, near)
+
+
+def likeness_of(
+    apart: Sequence[BesidePeople],  # from beside_people
+    analysis: Analysis = Analysis(),  # what was declared
+) -> list[str]:  # a LikenessWord for each
+    "The words for effects beside those of people, with their tests corrected together."
+    raw = np.array([each.tests for each in apart], float)
+    tests = adjust(raw.ravel(), analysis.adjustment).reshape(-1, 2)
+    return [each.word(ClaimTests(*both), analysis.alpha) for each, both in zip(apart, tests)]
+
+
+def _people_beside(
+    row: Mapping[str, Any], heads: Sequence[Mapping[str, Any]]
+) -> tuple[str, Estimate] | None:
+    "The same effect in people: of the same table, or else as published."
+    same = ("paradigm", "measure", "unit")
+    for each in heads:
+        if each["participant"].startswith(PEOPLE) and all(each[one] == row[one] for one in same):
+            return each["participant"], as_estimate(each)
+    known = human_reference(row["paradigm"])
+    whole = (known["group"] == "all") & (known["measure"] == row["measure"])
+    for each in known[whole & (known["unit"] == row["unit"])].to_dict("records"):
+        numbers = {name: each[name] for name in ("estimate", "ci_low", "ci_high")}
+        return each["label"], Estimate(**numbers, unit=row["unit"])
+    return None
+
+
+def likenesses(
+    effects: pd.DataFrame,  # an effects table
+    analysis: Analysis = Analysis(),  # what was declared
+) -> dict[tuple[str, str], Likeness]:  # (participant, paradigm) ->
+    "Whether each headline is like that of people, where one is known."
+    heads, found = headlines(effects).to_dict("records"), {}
+    for row, near in zip(heads, bounds_of_headlines(effects, heads)):
+        people = None if row["participant"].startswith(PEOPLE) else _people_beside(row, heads)
+        if people and is_bias(row["unit"]):
+            apart = row_beside(row, people[1], near, analysis)
+            found[row["participant"], row["paradigm"]] = people[0], apart
+    words = likeness_of([apart for _, apart in found.values()], analysis)
+    return {
+        key: Likeness(word, name, apart.difference)
+        for word, (key, (name, apart)) in zip(words, found.items())
+    }

@@ -219,7 +219,6 @@ class Human(Checked):
     ci_low: Number | None = Field(None, description="lower limit")
     ci_high: Number | None = Field(None, description="upper limit")
     n: int | None = Field(None, gt=0, description="how many people")
-    grade: Literal["A", "B", "C"] = Field("C", description="how sure: A, B or C")
     note: str = Field("", description="what a reader should know")
     measure: Line | None = Field(None, description="which contrast; without it, the headline")
     unit: Line | None = Field(None, description="without it, that of the headline")

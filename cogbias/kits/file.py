@@ -44,6 +44,7 @@ from .reworded import SUITE, base_of, check_variants, numeric_of, reworded
 from .rules import Rule, estimates, likes
 from .variants import VARIANTS, Numbers, Question
 from .wordings import as_read
+from ..words import TYPED_IN
 
 # %% ../../nbs/kits/file.ipynb #8da8bc3a
 def own_stimulus(
@@ -307,6 +308,7 @@ def _people(own: Declaration, made: Paradigm, faults: Faults) -> tuple[dict[str,
             )
             faults.note(f"human.{number}.estimate", said)
         told = each.model_dump(exclude_none=True)
+        told |= {"label": f"{each.label} ({TYPED_IN})", "grade": TYPED_IN}
         usual = {"measure": headline.measure, "unit": headline.unit, "group": "all"}
         rows.append({**usual, "bias": made.bias, **told})
     return tuple(rows)

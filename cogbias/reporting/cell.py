@@ -18,12 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from .claims import claim, explained, limits_words, on_these_prompts
+from cogbias.reporting.claims import (
+    claim,
+    explained,
+    likeness_words,
+    limits_words,
+    on_these_prompts,
+)
 from ..design import Contrast, Paradigm, human_reference, selected
-from ..effects import answered, read_options, smallest_of_interest, words_in
+from ..effects import answered, likenesses, read_options, smallest_of_interest, words_in
 from ..effects.bets import better_of_two, kind_words
 from .markup import NO_FORMULAS, markdown_html, marked, plain_words, visible
-from ..stats.estimates import p_number, p_words
+from ..stats.estimates import joined, p_number, p_words
 from ..tables import is_empty
 from cogbias.words import (
     GRADES,
@@ -184,6 +190,7 @@ def summary_table(
     human, rows = human_reference(paradigm.name), []
     contrasts = {each.measure: each for each in paradigm.contrasts}
     shares = _truth_contrasts(paradigm)
+    beside = next(iter(likenesses(effects).values()), None)
     whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
     for row in whole.to_dict("records"):
         contrast, unit = contrasts[row["measure"]], row["unit"]
@@ -192,6 +199,7 @@ def summary_table(
         text += "" if unit == "probability" else f" ({unit})"
         known = human[(human["measure"] == row["measure"]) & (human["unit"] == unit)]["estimate"]
         known = [] if unit == "pooled SD" else known  # no yardstick for models
+        like = likeness_words(beside if row["headline"] else None)
         rows.append(
             {
                 "measure": contrast.title + (", on exactly these prompts" if here else ""),
@@ -199,7 +207,7 @@ def summary_table(
                     filter(None, [text, status_words(row["status"])])
                 ),
                 "p, unadjusted": _unadjusted_p(row),
-                "people": "; ".join(signed(each, 2) for each in known) or "–",
+                "people": joined("; ".join(signed(each, 2) for each in known) or "–", like),
                 "prompts": row["n_items"],
                 "units": _units(row, paradigm),
                 "formula": "published" if row["replication"] else "default",

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DIGITS', 'OTHER_PROMPTS', 'limits_words', 'Claim', 'claim', 'claimed', 'as_shown', 'on_these_prompts', 'explained',
-           'who_was_asked_other_prompts']
+           'likeness_words', 'who_was_asked_other_prompts']
 
 # %% ../../nbs/reporting/00_claims.ipynb #aab5b3ba
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +12,19 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..effects import Analysis, headlines, row_verdict, smallest_of_interest, words_in
+from cogbias.effects import (
+    Analysis,
+    Likeness,
+    headlines,
+    row_verdict,
+    smallest_of_interest,
+    words_in,
+)
 from ..participants import is_simulated
 from ..stats.decisions import without_width
 from ..stats.estimates import p_words
 from ..tables import is_empty
-from ..words import VERDICTS, signed, status_words, verdict_shown
+from ..words import LIKENESS, VERDICTS, signed, status_words, verdict_shown
 
 # %% ../../nbs/reporting/00_claims.ipynb #b82abc8a
 DIGITS = 2  # of an effect, wherever it is shown at a glance
@@ -126,6 +133,17 @@ def explained(
     "What the verdicts on a page mean."
     used = set(verdicts)
     return [(verdict_shown(each), said.meaning) for each, said in VERDICTS.items() if each in used]
+
+# %% ../../nbs/reporting/00_claims.ipynb #1ce80002
+def likeness_words(
+    found: Likeness | None,  # from `likenesses`; None: no people are known
+) -> str:  # empty where no people are known
+    "How a headline stands to people."
+    if found is None:
+        return ""
+    apart = limits_words(vars(found.difference))
+    size = f" ({signed(found.difference.estimate, DIGITS)} [{apart}])" if apart else ""
+    return f"{LIKENESS[found.word]} {found.people}{size}"
 
 # %% ../../nbs/reporting/00_claims.ipynb #f8552b84
 OTHER_PROMPTS = "Asked other prompts than the others"

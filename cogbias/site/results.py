@@ -22,17 +22,19 @@ from cogbias.reporting.claims import (
     DIGITS,
     claim,
     explained,
+    likeness_words,
     limits_words,
     signed,
     status_words,
     who_was_asked_other_prompts,
 )
-from ..design import ALTERED, IMPORTED, Paradigm, human_reference, paradigm
-from ..effects import headlines
+from ..design import ALTERED, IMPORTED, PEOPLE, Paradigm, human_reference, paradigm
+from ..effects import headlines, likenesses
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
 from ..running.rendering import asked_apart
 from ..words import counted, is_bias
+from ..stats.estimates import joined
 from ..tables import CogbiasError
 
 # %% ../../nbs/site/01_results.ipynb #9d1b36e6
@@ -111,6 +113,7 @@ class Results:
             self.apart = asked_apart(asked)  # paradigm -> who was asked other prompts than most
         self.effects = effects_of(outputs)
         self.headlines = headlines(self.effects).to_dict("records")
+        self.likenesses = likenesses(self.effects)  # (participant, paradigm) -> beside people
         self.paradigms = sorted({name for name, _ in cells}, key=paradigm_rank)
         self.people = sorted(people, key=lambda name: (is_simulated(name), name))
         self.mixed = len({*map(is_simulated, people)}) > 1  # simulated ones beside others
@@ -227,7 +230,8 @@ def _effect_row(
     tags = tags_of(results, who) if by == "participant" else []
     tags += ["other prompts"] if who in results.apart.get(name, []) else []
     bound = float(said.bound.removeprefix("±")) if said.bound and is_headline else None
-    words = said.look, said.word, said.here, said.reason
+    like = likeness_words(results.likenesses.get((who, name)))
+    words = said.look, said.word, said.here, joined(said.reason, like)
     if not is_headline:
         words = "", "", "", status_words(row["status"])
     return {
@@ -456,7 +460,8 @@ def legend(
 def findings(results: Results) -> list[str]:
     "What was found of models that are not simulated, a sentence per paradigm."
     told = []
-    real = [row for row in results.headlines if not is_simulated(row["participant"])]
+    models = [row for row in results.headlines if not row["participant"].startswith(PEOPLE)]
+    real = [row for row in models if not is_simulated(row["participant"])]
     for rows in _alike(real, "paradigm"):
         said = {row["participant"]: claim(row) for row in rows}
         found = "better" if not is_bias(rows[0]["unit"]) else "present"

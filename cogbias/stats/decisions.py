@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['ADJUSTMENTS', 'OF_NUMBERS', 'UNSEEN_SHARE', 'COMPUTED', 'adjust', 'equivalence_p', 'zero_p', 'ClaimTests',
-           'claim_tests', 'Verdict', 'without_width', 'verdict']
+           'claim_tests', 'Verdict', 'without_width', 'verdict', 'unpaired', 'BesidePeople', 'beside_people']
 
 # %% ../../nbs/stats/16_decisions.ipynb #ff5eeb30
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan, nan
 from typing import NamedTuple
@@ -17,7 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .estimates import EQUAL, Estimate, critical_value, is_dust, two_sided_p
-from ..words import CLAIMABLE, REASONS, STATUSES, UNITS, VerdictWord, is_bias, verdict_in
+from cogbias.words import (
+    CLAIMABLE,
+    REASONS,
+    STATUSES,
+    UNITS,
+    LikenessWord,
+    VerdictWord,
+    is_bias,
+    verdict_in,
+)
 
 # %% ../../nbs/stats/16_decisions.ipynb #bcf23f95
 ADJUSTMENTS = {  # by which the p-value of a rank among m is multiplied
@@ -211,3 +220,72 @@ def verdict(
     if word == VerdictWord.INCONCLUSIVE:
         reason = _why_inconclusive(estimate, small, alpha, bounds) or reason
     return Verdict(verdict_in(estimate.unit, word), small, reason)
+
+# %% ../../nbs/stats/16_decisions.ipynb #d41e0002
+def unpaired(
+    first: Estimate,
+    second: Estimate,  # in the same unit, of other answers
+) -> Estimate:  # without an interval where one of both has none
+    "The first minus the second, with the uncertainty of both."
+    (low, high), (below, above) = map(_errors_to_each_side, (first, second))
+    down, up = np.hypot(low, above), np.hypot(high, below)
+    squares = np.array([max(low, high), max(below, above)]) ** 2
+    share = np.nansum(squares**2 / np.array([first.df, second.df]))
+    df = float(squares.sum() ** 2 / share) if share else nan
+    apart, reach = first.estimate - second.estimate, critical_value(df)
+    doubtful = [each.status for each in (first, second) if each.status not in CLAIMABLE]
+    found = Estimate(
+        apart,
+        float(down + up) / 2,
+        df,
+        *(float(apart - reach * down), float(apart + reach * up)),
+        method="unpaired, both intervals",
+        n_clusters=min(filter(None, (first.n_clusters, second.n_clusters)), default=0),
+        unit=first.unit,
+        status=[*doubtful, "ok"][0],
+        p_method="interval",
+    )
+    return replace(found, p_value=zero_p(found))
+
+# %% ../../nbs/stats/16_decisions.ipynb #d41e0005
+class BesidePeople(NamedTuple):
+    "An effect beside that of people."
+
+    difference: Estimate
+    tests: ClaimTests  # of the difference alone
+    opposite: bool  # whether the effect is claimed against that of people
+    more: bool  # whether it is larger in the direction of people
+
+    def word(
+        self,
+        tests: ClaimTests,  # corrected together with others
+        alpha: float = 0.05,  # of both
+    ) -> str:  # a LikenessWord
+        "Like, stronger, weaker, opposite or cannot tell."
+        if self.opposite:
+            return LikenessWord.OPPOSITE.value
+        if tests.equivalence < alpha:
+            return LikenessWord.LIKE.value
+        larger = LikenessWord.STRONGER if self.more else LikenessWord.WEAKER
+        return (larger if tests.zero < alpha else LikenessWord.CANNOT_TELL).value
+
+
+def beside_people(
+    one: Estimate,  # signed, positive towards the bias
+    people: Estimate,  # the same of people; without an interval where none was published
+    smallest: float | None,  # effect of interest; None: nobody has said
+    alpha: float = 0.05,  # of the claims on each side
+    bounds: Sequence[Estimate] = (),  # with unreadable answers at their worst, and at their best
+) -> BesidePeople:
+    "What sets an effect apart from that of people."
+    apart, published = unpaired(one, people), isnan(people.ci_low)
+    sure = published or zero_p(people) < alpha and people.status in CLAIMABLE
+    way = float(np.sign(people.estimate)) if sure else 0.0
+    claimed = {VerdictWord.PRESENT: 1.0, VerdictWord.REVERSED: -1.0}
+    own = verdict(one, smallest=smallest, alpha=alpha, bounds=bounds).verdict
+    sized = apart.status in CLAIMABLE and not (one.unit in UNITS and UNITS[one.unit].sign_only)
+    near = [unpaired(each, people) for each in bounds]
+    tests = claim_tests(apart, smallest, near) if sized and smallest else ClaimTests(nan, nan)
+    return BesidePeople(
+        apart, tests, claimed.get(own, 0.0) * way < 0, (apart.estimate > 0) == (way >= 0)
+    )
