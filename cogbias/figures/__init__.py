@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['COLOURS', 'accuracy_in_context', 'answer_distribution', 'breakdown', 'choice_curve', 'cluster_lines',
-           'effect_in_context', 'interval_rows', 'position_bars', 'set_theme', 'status_bars', 'dendrogram',
-           'effect_forest', 'model_bias_heatmap', 'scatter_participants', 'study_overview', 'variant_lines']
+           'effect_in_context', 'interval_rows', 'position_bars', 'set_theme', 'status_bars', 'effect_forest',
+           'model_bias_heatmap', 'study_overview', 'variant_lines']
 
 # %% ../../nbs/figures/02_all_figures.ipynb #a496afee
 from cogbias.figures.cell import (
@@ -22,10 +22,8 @@ from cogbias.figures.cell import (
     status_bars as status_bars,
 )
 from cogbias.figures.study import (
-    dendrogram as dendrogram,
     effect_forest as effect_forest,
     model_bias_heatmap as model_bias_heatmap,
-    scatter_participants as scatter_participants,
     study_overview as study_overview,
     variant_lines as variant_lines,
 )
@@ -33,5 +31,5 @@ from cogbias.figures.study import (
 # %% ../../nbs/figures/02_all_figures.ipynb #5481d896
 _all_ = ["COLOURS", "accuracy_in_context", "answer_distribution", "breakdown", "choice_curve"]
 _all_ = ["cluster_lines", "effect_in_context", "interval_rows", "position_bars", "set_theme"]
-_all_ = ["status_bars", "dendrogram", "effect_forest", "model_bias_heatmap"]
-_all_ = ["scatter_participants", "study_overview", "variant_lines"]
+_all_ = ["status_bars", "effect_forest", "model_bias_heatmap"]
+_all_ = ["study_overview", "variant_lines"]
