@@ -16,9 +16,9 @@ from cogbias.folder import FROM_ITEM, FROM_LIST, FROM_PARTICIPANT
 from cogbias.tables import TRIALS
 from cogbias.participants.trials import typed_trials
 
-# Of these an estimate is made of a part of what is asked, by what it is: true numbers, test
-# questions, bets about whose things something is believed, judgements of signal and noise.
-OF_A_PART = ("deviation_from_truth", "threshold_", "belief_", "area", "choice_slope")
+# Of these an estimate is made of a part of what is asked, by what it is: test questions, and bets
+# about whose things something is believed.
+OF_A_PART = ("threshold_", "belief_")
 
 
 def in_words(items: pd.DataFrame, model: str = "sim/messy") -> pd.DataFrame:

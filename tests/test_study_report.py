@@ -60,7 +60,7 @@ def bets(tmp_path_factory) -> str:
         tmp_path_factory.mktemp("bets"),
         models=["sim/rational", "sim/type_only", "sim/position"],
         paradigms=["bets/value", "bets/coin"],
-        settings={"bets/*": {"orders": "published", "item_sets": ["published", "graded"]}},
+        settings={"bets/*": {"orders": "published", "item_sets": ["published"]}},
     )
 
 

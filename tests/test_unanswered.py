@@ -355,17 +355,6 @@ def test_prompts_are_counted_that_were_asked_as_the_answers_beside_them(name: st
         assert part.loc[both, count].tolist() == whole.loc[both, count].tolist(), count
 
 
-def test_a_few_bets_that_could_be_read_have_no_interval_and_no_error() -> None:
-    "All that is left are questions about one thing, whose answers may hang together."
-    items = paradigm("bets/coin").items(item_sets=["published", "fresh"])
-    trials = exact_trials("human", items)
-    lost = np.random.default_rng(2).random(len(items)) > 0.005
-    effects = estimate_effects(refused(trials, lost), items, paradigm("bets/coin"))
-    row = keyed(effects).loc[("balanced_accuracy", "all", "F", False)]
-    assert row["status"] == "too_few_clusters" and 0 <= row["estimate"] <= 1
-    assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
-
-
 def test_the_units_that_are_told_are_those_with_answers() -> None:
     "Most pairs of a managerial paradigm are refused; the interval rests on the others."
     items = paradigm("managerial/halo").items(settings=50, instances=2)

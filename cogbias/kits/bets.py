@@ -4,12 +4,11 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'Orders', 'Choices', 'ItemOrder', 'Wager', 'RULES', 'TRIVIAL', 'PROMPTS_OF_PAIR', 'TESTED', 'FRESH_TEST',
-           'TUNED', 'GRADED_TEST', 'FACTORS', 'BET_FACTORS', 'LEVELS', 'BET_TRUTHS', 'NO_PEOPLE', 'MUCH_FOR_NOTHING',
-           'UNSAID', 'Side', 'Modality', 'instruction_for', 'expected_gains', 'WagerRange', 'fair_stake', 'wager_range',
-           'right_choice', 'round_wager', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice',
-           'lettered', 'apart', 'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns',
-           'pair_content', 'bet_rows', 'dealt', 'layouts_asked', 'parts_of', 'items_of', 'scored', 'accuracies',
-           'thresholds', 'bets']
+           'TUNED', 'FACTORS', 'BET_FACTORS', 'LEVELS', 'BET_TRUTHS', 'NO_PEOPLE', 'MUCH_FOR_NOTHING', 'UNSAID', 'Side',
+           'Modality', 'instruction_for', 'expected_gains', 'WagerRange', 'fair_stake', 'wager_range', 'right_choice',
+           'round_wager', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice', 'lettered', 'apart',
+           'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns', 'pair_content', 'bet_rows',
+           'dealt', 'layouts_asked', 'parts_of', 'items_of', 'scored', 'accuracies', 'thresholds', 'bets']
 
 # %% ../../nbs/kits/bets.ipynb #d2717b69
 import math
@@ -384,7 +383,6 @@ def pair_columns(
         "high": pair.high,
         "low": pair.low,
         "pair": pair.name,
-        "log_ratio": math.log(pair.ratio),
     }
 
 
@@ -555,7 +553,7 @@ def items_of(
     def listed(
         seed: Seed = 0,  # study seed; nothing is drawn
         splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
-        item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh, graded
+        item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh
         orders: Orders = "latin",  # of listed choices: rotations, the published one, or all
         item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one
         wager: Wager = "implicit",  # implicit, or stated in the question in dollars
@@ -569,7 +567,7 @@ def items_of(
     def unlisted(
         seed: Seed = 0,  # study seed; nothing is drawn
         splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
-        item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh, graded
+        item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh
         item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one
         wager: Wager = "implicit",  # implicit, or stated in the question in dollars
         article: Article = "literal",  # always "a", as published, or English
@@ -583,7 +581,6 @@ def items_of(
 TESTED = {"item_set": ("everyday", "published"), "split": ("test",)}
 FRESH_TEST = {"item_set": ("fresh",), "split": ("test",)}
 TUNED = TESTED | {"split": ("dev", "test")}
-GRADED_TEST = {"item_set": ("graded",), "split": ("test",)}
 
 
 def scored(
@@ -609,10 +606,6 @@ def accuracies(
     gain, share = "Accuracy beyond habit", "Accuracy"
     beyond = {"note": "share of right choices minus what the best constant policy earns"}
     each = {"by": tuple(by)}
-    graded_pairs = {
-        "unit": "logit",
-        "note": "log-odds per unit of log value ratio; 1 is Luce's rule",
-    }
     told = "the published questions in the published order: the expensive item is named first"
     as_published = {"include": "is_published", "note": told, **each}
     z_test = {"include": "is_published", "replication": True}
@@ -626,12 +619,8 @@ def accuracies(
     if condition == "value":  # to stand beside the paper's
         title = f"{share}, expensive item named first"
         rows.append(("right_share_as_published", title, "right_share", TESTED, as_published))
-    title = "Slope of choices over graded values"
-    rows += [
-        ("balanced_accuracy", "Balanced accuracy", "balanced_accuracy", TESTED, {}),
-        ("choice_slope", title, "choice_slope", GRADED_TEST, graded_pairs),
-        ("published_accuracy", "Accuracy, published z test", "z_against_chance", TESTED, z_test),
-    ]
+    title = "Accuracy, published z test"
+    rows.append(("published_accuracy", title, "z_against_chance", TESTED, z_test))
     return tuple(
         scored(measure, title, kind, condition, where, **more)
         for measure, title, kind, where, more in rows
@@ -652,12 +641,11 @@ def thresholds(
 
 # %% ../../nbs/kits/bets.ipynb #2da4feb1
 FACTORS = {
-    "split": "train, dev or test; everyday, fresh and graded things are test items",
-    "item_set": "everyday (by default), published, fresh (new) or graded (close in value)",
+    "split": "train, dev or test; everyday and fresh things are test items",
+    "item_set": "everyday (by default), published or fresh (new)",
     "high": "the expensive item",
     "low": "the cheap item",
     "pair": "both things",
-    "log_ratio": "log of how many times as much the expensive item is worth",
     "right": "role of the right choice under the authors' values",
     "item_order": "which thing is named first: hl, the expensive one, or lh, the cheap one",
     "option_order": "roles of the choices in the order shown",
@@ -674,7 +662,7 @@ BET_FACTORS = FACTORS | {
 }
 LEVELS = {
     "split": ("train", "dev", "test"),
-    "item_set": ("everyday", "published", "fresh", "graded"),
+    "item_set": ("everyday", "published", "fresh"),
 }
 BET_TRUTHS = {
     "strict": "only the best choice",

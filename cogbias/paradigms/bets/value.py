@@ -138,7 +138,7 @@ def _items_of(
 def items(
     seed: Seed = 0,  # study seed; nothing is drawn
     splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
-    item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh, graded
+    item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh
     templates: Sequence[TemplateName] = ("BE", "BV", "CE", "CV"),
     orders: Orders = "latin",  # of the choices: rotations, the published one, or all
     item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one

@@ -327,17 +327,6 @@ CONTRASTS = (
         "where these were asked",
     ),
     Contrast(
-        "strong_reversal",
-        "Strong reversal",
-        kind="reversal",
-        score=_SCORE_OF_TARGET,
-        where=_CERTAINTY_DESIGNS,
-        include="eu_consistent",
-        unit="share of value sets",
-        note="sets with a majority for the target in treatment and against it in control, minus "
-        "the reverse",
-    ),
-    Contrast(
         "possibility_effect",
         "Possibility effect",
         score=MappingProxyType({"target": 1.0, "riskier": 0.0}),

@@ -466,15 +466,6 @@ CONTRASTS = (
         "then products weigh alike",
     ),
     Contrast(
-        "log_odds_shift",
-        "Decoy effect, log-odds",
-        kind="log_odds_shift",
-        score=MappingProxyType({"target": 1.0, "competitor": 0.0}),
-        include="asymmetric",
-        unit="logit",
-        note="log-odds of target against competitor; a share has less room near 0 and 1",
-    ),
-    Contrast(
         "target_share_change_absolute",
         "Decoy effect, all answers",
         score=_SCORE_OF_TARGET,

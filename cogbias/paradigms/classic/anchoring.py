@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ...design import About
-from ...kits.classic import against, alone, classic
+from ...kits.classic import against, classic
 from ...kits.rules import knows, pulled
 from cogbias.kits.variants import (
     Invariant,
@@ -135,13 +135,6 @@ PARADIGM = classic(
         "mean_difference",
         "Difference of mean estimates",
         "after the high minus after the low anchor",
-    ),
-    alone(
-        "treatment",
-        "deviation_from_truth",
-        "Deviation from the truth after a high anchor",
-        "mean estimate after the high anchor, minus the right answer",
-        kind="deviation_from_truth",
     ),
     rules={
         "human": pulled("anchor", 0.4, 8.0),

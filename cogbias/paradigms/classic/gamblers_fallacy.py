@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ...design import About
-from ...kits.classic import against, alone, classic, published
+from ...kits.classic import against, classic, published
 from ...kits.rules import Rule, estimates, knows
 from cogbias.kits.variants import (
     Invariant,
@@ -168,15 +168,6 @@ PARADIGM = classic(
         "Other side more likely after a streak",
         "mean probability of the side that did not come up, "
         "after a streak minus after a balanced series",
-        where=DUE,
-    ),
-    alone(
-        "treatment",
-        "deviation_after_streak",
-        "Deviation from one half after a streak",
-        "mean probability of the side that did not come up, minus 50",
-        kind="deviation_from_truth",
-        by=("variant",),
         where=DUE,
     ),
     published(

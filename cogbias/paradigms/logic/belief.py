@@ -523,43 +523,6 @@ _MEASURES = (
         "alone can produce it",
         **_ONE_CONDITION,
     ),
-    Contrast(
-        "logit_interaction",
-        "Interaction of logic and belief, log-odds",
-        kind="logit_interaction",
-        weights=_INTERACTION,
-        unit="logit",
-        note="the product term of a logistic regression; near zero when only the criterion moves",
-        **_ONE_CONDITION,
-    ),
-    Contrast(
-        "area_believable",
-        "Area under the curve, believable conclusions",
-        kind="area",
-        weights=MappingProxyType({"valid_believable": 1.0, "invalid_believable": -1.0}),
-        unit="area",
-        note="chance that a judgement of a valid argument has more behind it than one of an "
-        "invalid argument; .5 is guessing; exact probabilities only",
-        **_ONE_CONDITION,
-    ),
-    Contrast(
-        "area_unbelievable",
-        "Area under the curve, unbelievable conclusions",
-        kind="area",
-        weights=MappingProxyType({"valid_unbelievable": 1.0, "invalid_unbelievable": -1.0}),
-        unit="area",
-        note="the same where belief speaks against the conclusion",
-        **_ONE_CONDITION,
-    ),
-    Contrast(
-        "area_shift",
-        "Accuracy: area, unbelievable minus believable",
-        kind="area_shift",
-        weights=_INTERACTION,
-        unit="area",
-        note="accuracy over single judgements; the criterion does not enter",
-        **_ONE_CONDITION,
-    ),
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #dc285ff2
