@@ -186,15 +186,6 @@ def test_places_are_balanced(name):
     assert table.groupby("order_group").size().unique().tolist() == [places]
 
 
-@pytest.mark.parametrize("name", slow_but(LISTED_SHAPES, LISTED))
-def test_orders_published_and_all(name):
-    one = asked(name, orders="published", splits=("test",))
-    assert one["order_group"].is_unique
-    every = asked(name, orders="all", splits=("test",), item_sets=("published",))
-    size = 24 if name == "bets/spinner" else 6
-    assert set(every.groupby("order_group").size()) == {size}
-
-
 @pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_either_thing_can_be_named_first(name):
     both, first = asked(name, splits=("test",)), asked(name, splits=("test",), item_order="hl")
@@ -203,7 +194,7 @@ def test_either_thing_can_be_named_first(name):
 
 
 def test_what_is_not_listed_has_no_order():
-    said = refused(lambda: paradigm("bets/open").items(orders="all"))
+    said = refused(lambda: paradigm("bets/open").items(orders="published"))
     assert "'orders' is not an argument of its items()" in said
     assert asked("bets/open")["order_group"].is_unique
 
@@ -235,20 +226,6 @@ def test_pair_text_has_no_letters(name):
         assert item["prompt"].startswith(question) and "Reply with" not in question
         letters = [f"{each['label']})" for each in item["options"]]
         assert not [letter for letter in letters if letter in question]
-    if name == "bets/open":
-        return
-    table = asked(name, choices="apart", splits=("test",))
-    assert (table["prompt"] == [content["question"] for content in table["content"]]).all()
-    assert all(each["label"] == each["text"] for row in table["options"] for each in row)
-    assert table["order_group"].is_unique
-
-
-def test_the_wager_is_said_or_not():
-    implicit, stated = asked("bets/coin"), asked("bets/coin", wager="stated")
-    assert not implicit["prompt"].str.contains(r"\$").any()
-    assert stated["prompt"].str.contains(r"I lose \$[\d,.]+ and nothing else happens\.").all()
-    assert not stated["is_published"].any() and set(stated["wager"]) == {"stated"}
-    assert stated["right"].tolist() == implicit["right"].tolist()
 
 
 FIRST_IDS = {  # of the grid; hash of all ids of a paradigm; changes only when the questions do
@@ -405,22 +382,6 @@ def test_a_default_design_decides(name):
         assert max(-row["ci_low"], row["ci_high"]) < 0.1 / 2
 
 
-@pytest.mark.parametrize("who, own, authors", [("rational", 1, 1), ("mirror", 1, 0)])
-def test_every_pair_has_a_belief_by_default(who, own, authors):
-    bets, values = by_default("bets/coin"), by_default("bets/value")
-    suite = pd.concat([bets, values], ignore_index=True)
-    found = estimate_effects(
-        exact_trials(who, bets),
-        bets,
-        paradigm("bets/coin"),
-        suite=(exact_trials(who, suite), suite),
-    )
-    whole = found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")
-    assert "600 of 600 bets have a belief" in whole["detail"]["belief_conditioned"]
-    assert whole["estimate"]["belief_conditioned"] == pytest.approx(own)
-    assert whole["estimate"]["right_share"] == pytest.approx(authors)
-
-
 # --- what comes for free ---------------------------------------------------------
 
 POLICIES = {  # a policy -> the roles it takes; accuracy under strict, positive, non-negative
@@ -515,18 +476,6 @@ def test_closed_forms_in_the_published_order():
     assert found == pytest.approx(dict.fromkeys(found, 1))
 
 
-@pytest.mark.parametrize(
-    "who, right", [("type_only", 2 / 3), ("position", 1 / 4), ("random", 1 / 4)]
-)
-def test_closed_forms_of_three_outcomes(who, right):
-    assert accuracies("bets/spinner", who) == pytest.approx({"standard": right})
-
-
-@pytest.mark.parametrize("who", ["rational", "graded", "human", "type_only", "mirror"])
-def test_closed_forms_of_the_open_form(who):
-    assert accuracies("bets/open", who) == pytest.approx(BET_ACCURACY[who])
-
-
 @pytest.mark.parametrize("who, own, authors", [("rational", 1, 1), ("mirror", 1, 0)])
 def test_beliefs_of_ones_own(who, own, authors):
     "Who holds the cheap thing dear and bets like it is right by its own values, never by ours."
@@ -545,15 +494,13 @@ def test_beliefs_of_ones_own(who, own, authors):
 
 @pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_every_simulated_participant_can_talk_about_every_prompt(name):
-    for choices in ("listed", "apart") if name in LISTED else (None,):
-        given = {"choices": choices} if choices else {}
-        table = asked(name, splits=("test",), **given).iloc[::7]
-        rows = [Request(row, 0, seed) for seed, row in enumerate(table.to_dict("records"))]
-        for model in ("rational", "type_only", "graded", "position", "random", "messy"):
-            who = SimulatedParticipant(model)
-            statuses = [answer.status for _, answer in who.answers(rows, "text")]
-            read = statuses.count("ok") / len(statuses)
-            assert read == 1 or (model == "messy" and read > 0.6), (model, choices)
+    table = asked(name, splits=("test",)).iloc[::7]
+    rows = [Request(row, 0, seed) for seed, row in enumerate(table.to_dict("records"))]
+    for model in ("rational", "type_only", "graded", "position", "random", "messy"):
+        who = SimulatedParticipant(model)
+        statuses = [answer.status for _, answer in who.answers(rows, "text")]
+        read = statuses.count("ok") / len(statuses)
+        assert read == 1 or (model == "messy" and read > 0.6), model
 
 
 # --- bad input -------------------------------------------------------------------
@@ -565,7 +512,6 @@ def test_every_simulated_participant_can_talk_about_every_prompt(name):
         ({"splits": ["tset"]}, "did you mean 'test'"),
         ({"item_sets": ["fersh"]}, "did you mean 'fresh'"),
         ({"orders": "latn"}, "did you mean 'latin'"),
-        ({"wager": "sated"}, "did you mean 'stated'"),
         ({"splits": ["train"], "item_sets": ["fresh"]}, "no items"),
     ],
 )
@@ -595,7 +541,7 @@ def of_a_file(table: pd.DataFrame, folder: Path, ending: str = "csv") -> pd.Data
 @pytest.mark.parametrize("ending", slow_but(["csv"], ["csv", "jsonl", "parquet"]))
 @pytest.mark.parametrize("with_ids", [True, False])
 def test_items_that_nobody_edited_are_taken_from_a_file(tmp_path, ending, with_ids):
-    table = asked("bets/coin", orders="all")
+    table = asked("bets/coin", orders="published")
     held = table if with_ids else table.drop(columns="item_id")
     assert of_a_file(held, tmp_path, ending)["item_id"].tolist() == table["item_id"].tolist()
 
