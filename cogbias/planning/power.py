@@ -241,7 +241,7 @@ def power_of(
         return Power(clusters, why_none=STATUSES["few_clusters"].why)
     level, error, of_t = rule.level, design.error(spread, answers), t(max(design.df, 1))
     found = of_t.ppf(1 - level / 2) + of_t.ppf(POWER)
-    beyond = of_t.ppf(1 - level) - of_t.ppf(POWER)
+    beyond = of_t.ppf(1 - level) - of_t.ppf(1 - (1 - POWER) / 2)  # one of two things to come out
     largest = (UNITS[unit].largest if unit in UNITS else None) or inf
     effect = np.fmax(found * error, rule.smallest - beyond * error)
     if least_p(clusters, 1.0, unit)[0] >= level or effect > largest:
