@@ -256,9 +256,6 @@ def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
     assert silent.loc["accuracy_gain_lower", "estimate"] == pytest.approx(-0.5)
 
 
-# --- two participants ------------------------------------------------------------------
-
-
 # --- answers of which only a part can be read ------------------------------------------
 
 
@@ -351,6 +348,3 @@ def test_who_never_answers_has_rows_that_can_be_stored(name, tmp_path):
     save_table(found, tmp_path / "effects.parquet")
     empty = found[found["estimate"].isna()]
     assert len(empty) and not (empty["status"] == "ok").any()
-
-
-# --- words of what is lacking ----------------------------------------------------------

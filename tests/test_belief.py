@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm
-from cogbias.effects import estimate_effects
 from cogbias.paradigms.logic.belief import (
     FIGURES,
     TRIPLES,
@@ -139,15 +137,3 @@ def test_no_two_clusters_share_a_sentence(seed):
             stands.setdefault(tuple(sentence), set()).add(row.cluster)
     assert all(len(clusters) == 1 for clusters in stands.values())
     assert items.cluster.nunique() == 72
-
-
-def test_belief_is_compared_within_a_cluster():
-    "Every noun triple has a believable and an unbelievable argument of one validity."
-    items = paradigm("logic/belief").items()
-    cells = items.groupby("cluster").stratum.agg(lambda cell: tuple(sorted(set(cell))))
-    assert set(cells) == {
-        ("valid_believable", "valid_unbelievable"),
-        ("invalid_believable", "invalid_unbelievable"),
-    }
-    row = estimate_effects(exact_trials("human", items), items, paradigm("logic/belief")).iloc[0]
-    assert row.n_clusters == 72 and row.p_method == "interval"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from calls import refused
 from cogbias.backends.sim import SimulatedParticipant, exact_trials
-from cogbias.cli import main
 from cogbias.design import paradigm, paradigms
-from cogbias.effects import decide, estimate_effects
+from cogbias.effects import estimate_effects
 from cogbias.kits.bets import (
     expected_gains,
     right_choice,
@@ -24,8 +21,7 @@ from cogbias.kits.bets import (
 from cogbias.kits.goods import DEV, ITEM_SETS, TEST, TRAIN
 from cogbias.participants import Request
 from cogbias.stats import bets as theory
-from cogbias.study import make_study, study_items
-from cogbias.tables import content_hash, save_table
+from cogbias.tables import content_hash
 from tiers import slow_but
 
 SUITE = paradigms("bets/*")
@@ -314,107 +310,9 @@ def test_layouts_are_balanced_over_pairs(name):
 
 
 # simulated participant -> gain over the best constant policy, and over knowing the type
-GAINS = {
-    "rational": (2 / 3, 1 / 3),
-    "graded": (2 / 3, 1 / 3),
-    "type_only": (1 / 3, 0),
-    "position": (0, -1 / 3),
-    "random": (0, -1 / 3),
-    "mirror": (-1 / 3, -2 / 3),
-}
-SPINNER_GAINS = {
-    "rational": (3 / 4, 1 / 2),
-    "type_only": (1 / 4, 0),
-    "position": (0, -1 / 4),
-    "random": (0, -1 / 4),
-}
-VALUE_GAINS = {"rational": 1 / 2, "type_only": 0, "position": -1 / 6, "random": -1 / 6}
-
-
-def decided(name: str, who: str) -> pd.DataFrame:
-    "What is decided of a simulated participant by default, by measure."
-    table = by_default(name)
-    found = decide(estimate_effects(exact_trials(who, table), table, paradigm(name)))
-    return found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")
-
-
-@pytest.mark.parametrize("who", GAINS)
-@pytest.mark.parametrize("name", slow_but(["bets/coin", "bets/open"], TWO_SIDED))
-def test_gains_by_default(name, who):
-    found, (gain, beyond) = decided(name, who), GAINS[who]
-    assert found["estimate"]["accuracy_gain"] == pytest.approx(gain, abs=1e-12)
-    assert found["estimate"]["beyond_type"] == pytest.approx(beyond, abs=1e-12)
-    assert found["n_clusters"]["accuracy_gain"] == 100
-    if not (who == "position" and name == "bets/open"):
-        assert found["estimate"]["threshold_strict"] == pytest.approx(
-            0 if who == "random" else gain + 1 / 3
-        )
-
-
-@pytest.mark.parametrize("who", SPINNER_GAINS)
-def test_gains_of_three_outcomes_by_default(who):
-    found, (gain, beyond) = decided("bets/spinner", who), SPINNER_GAINS[who]
-    assert found["estimate"]["accuracy_gain"] == pytest.approx(gain, abs=1e-12)
-    assert found["estimate"]["beyond_type"] == pytest.approx(beyond, abs=1e-12)
-
-
-@pytest.mark.parametrize("who", VALUE_GAINS)
-def test_gains_of_values_by_default(who):
-    found = decided("bets/value", who)
-    assert found["estimate"]["accuracy_gain"] == pytest.approx(VALUE_GAINS[who], abs=1e-12)
-    assert "always the thing named first): 0.50" in found["detail"]["accuracy_gain"]
-    tuned = re.findall(
-        r"for (\w+ \w+ ?\w*) of (\w+) from (\d+)", found["detail"]["threshold_normal"]
-    )
-    assert len(tuned) == 2 * 4 and sum(int(count) for *_, count in tuned) == 600
-
-
-@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
-def test_a_default_design_decides(name):
-    "The one who is always right is better; who does nothing but guess, or keeps to a place, not."
-    expected = {"rational": "better", "position": "no better", "random": "no better"}
-    if name == "bets/value":  # saying what is named first is better than these
-        expected |= {"type_only": "no better", "position": "worse", "random": "worse"}
-    for who, verdict in expected.items():
-        assert decided(name, who)["verdict"]["accuracy_gain"] == verdict, who
-    if name in BETS:
-        row = decided(name, "type_only").loc["beyond_type"]
-        assert max(-row["ci_low"], row["ci_high"]) < 0.1 / 2
 
 
 # --- what comes for free ---------------------------------------------------------
-
-POLICIES = {  # a policy -> the roles it takes; accuracy under strict, positive, non-negative
-    "always the first side": (lambda kind, roles: {roles[0]}, (25, 50, 25)),
-    "always the second side": (lambda kind, roles: {roles[1]}, (25, 50, 25)),
-    "always no bet": (lambda kind, roles: {"none"}, (50, 0, 100)),
-    "always the side that says win": (lambda kind, roles: {"win"}, (50, 100, 50)),
-    "always both sides": (lambda kind, roles: {"win", "lose"}, (0, 100, 50)),
-    "knows the type, takes the first side": (
-        lambda kind, roles: {roles[0]} if kind == "win_high" else {"none"},
-        (75, 50, 75),
-    ),
-    "knows the type, takes both sides": (
-        lambda kind, roles: {"win", "lose"} if kind == "win_high" else {"none"},
-        (50, 100, 100),
-    ),
-    "rational": (lambda kind, roles: {"win"} if kind == "win_high" else {"none"}, (100, 100, 100)),
-}
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_policies_on_the_published_test_bets(name, policy):
-    takes, expected = POLICIES[policy]
-    table = asked(name, orders="published", splits=("test",), item_sets=("published",))
-    for truth, percent in zip(theory.BET_TRUTHS, expected):
-        right = []
-        for kind, order in zip(table["kind"], table["option_order"]):
-            sets = theory.bet_correct_sets(kind, truth)
-            if sets:  # no gain can be made in the other half, which is left out
-                right.append(frozenset(takes(kind, order.split())) in sets)
-        assert len(right) == (50 if truth == "positive" else 100)
-        assert 100 * sum(right) / len(right) == percent, truth
 
 
 # simulated participant -> accuracy by the standard method and under every ground truth
@@ -476,22 +374,6 @@ def test_closed_forms_in_the_published_order():
     assert found == pytest.approx(dict.fromkeys(found, 1))
 
 
-@pytest.mark.parametrize("who, own, authors", [("rational", 1, 1), ("mirror", 1, 0)])
-def test_beliefs_of_ones_own(who, own, authors):
-    "Who holds the cheap thing dear and bets like it is right by its own values, never by ours."
-    made = paradigm("bets/coin")
-    both = pd.concat([asked("bets/coin"), asked("bets/value")], ignore_index=True)
-    suite = exact_trials(who, both), both
-    mine = exact_trials(who, asked("bets/coin"))
-    found = estimate_effects(mine, asked("bets/coin"), made, suite=suite)
-    whole = (
-        found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")["estimate"]
-    )
-    assert whole["belief_conditioned"] == pytest.approx(own)
-    assert whole["right_share"] == pytest.approx(authors)
-    assert whole["belief_difference"] == pytest.approx(own - authors)
-
-
 @pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_every_simulated_participant_can_talk_about_every_prompt(name):
     table = asked(name, splits=("test",)).iloc[::7]
@@ -517,40 +399,3 @@ def test_every_simulated_participant_can_talk_about_every_prompt(name):
 )
 def test_a_wrong_setting_is_one_line(setting, said):
     assert said in refused(lambda: paradigm("bets/coin").items(**setting))
-
-
-def test_who_has_no_rule_is_told(capsys, tmp_path):
-    run = ["run", "--model", "sim/noisy_rational", "--paradigm", "bets/coin", "--no-reports"]
-    with pytest.raises(SystemExit) as end:
-        main([*run, "--outputs", str(tmp_path / "bets")])
-    assert end.value.code == 1
-    said = capsys.readouterr()
-    assert "sim/noisy_rational has no rule" in said.out + said.err
-
-
-# --- items from a file -------------------------------------------------------
-
-
-def of_a_file(table: pd.DataFrame, folder: Path, ending: str = "csv") -> pd.DataFrame:
-    "The items that a study of bets on a coin takes from a file."
-    place = str(save_table(table, folder / f"mine.{ending}"))
-    study = make_study(models=["sim/rational"], paradigms=["bets/coin"], items_file=place)
-    return study_items(study, "bets/coin")
-
-
-@pytest.mark.parametrize("ending", slow_but(["csv"], ["csv", "jsonl", "parquet"]))
-@pytest.mark.parametrize("with_ids", [True, False])
-def test_items_that_nobody_edited_are_taken_from_a_file(tmp_path, ending, with_ids):
-    table = asked("bets/coin", orders="published")
-    held = table if with_ids else table.drop(columns="item_id")
-    assert of_a_file(held, tmp_path, ending)["item_id"].tolist() == table["item_id"].tolist()
-
-
-def test_items_of_another_seed_are_taken_from_a_file(tmp_path):
-    "Two of their texts are those of our seed, with another number behind them."
-    table = paradigm("managerial/anchoring").items(seed=1)
-    place = str(save_table(table, tmp_path / "mine.csv"))
-    asking = {"models": ["sim/rational"], "paradigms": ["managerial/anchoring"]}
-    for seed in (0, 2):
-        study = make_study(**asking, items_file=place, seed=seed)
-        assert len(study_items(study, "managerial/anchoring")) == len(table)
