@@ -17,7 +17,7 @@ published = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published files
 @pytest.fixture(scope="module")
 def table():
     "All prompts with the published numbers."
-    return items(grid="published", source="published", allow_symmetric=True)
+    return items(grid="published", source="published")
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def test_certainty_agrees_with_the_generator(imported):
 
 
 def test_decoy_agrees_with_the_generator(imported):
-    grid = {"grid": "published", "source": "published", "allow_symmetric": True}
+    grid = {"grid": "published", "source": "published"}
     own = paradigm("choice/decoy").items(**grid, answer_formats=("bare",))
     theirs = usable_items(imported, "choice/decoy")
     own, theirs = (
