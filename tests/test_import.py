@@ -161,7 +161,7 @@ def test_belief_twins(imported):
     table = usable_items(imported, "logic/belief")
     own = paradigm("logic/belief").items()
     # nobody published which premises are true
-    assert set(own.columns) - set(table.columns) == {"premises_believable"}
+    assert set(own.columns) - set(table.columns) == set()
     full = table[table.data_set == "belief/dm_full"]
     twins = full.pivot(index="pair_id", columns="condition", values="source_record")
     assert len(twins) == 672 and (twins.control == twins.treatment).all()
