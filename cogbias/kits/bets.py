@@ -5,8 +5,7 @@
 # %% auto #0
 __all__ = ['KINDS', 'Orders', 'ItemOrder', 'RULES', 'TRIVIAL', 'PROMPTS_OF_PAIR', 'TESTED', 'FRESH_TEST', 'TUNED', 'FACTORS',
            'BET_FACTORS', 'LEVELS', 'BET_TRUTHS', 'NO_PEOPLE', 'MUCH_FOR_NOTHING', 'UNSAID', 'Side', 'Modality',
-           'instruction_for', 'expected_gains', 'WagerRange', 'fair_stake', 'wager_range', 'right_choice',
-           'round_wager', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice', 'lettered',
+           'instruction_for', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice', 'lettered',
            'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns', 'pair_content', 'bet_rows',
            'dealt', 'layouts_asked', 'parts_of', 'items_of', 'scored', 'accuracies', 'thresholds', 'bets']
 
@@ -14,8 +13,6 @@ __all__ = ['KINDS', 'Orders', 'ItemOrder', 'RULES', 'TRIVIAL', 'PROMPTS_OF_PAIR'
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cache
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
@@ -29,7 +26,7 @@ from cogbias.kits.goods import (
     Split,
     item_pairs,
 )
-from .rules import Rule, best_of
+from .rules import Rule
 from .wordings import Part, Wordings, filled
 from ..settings import Seed
 from ..tables import item_table, option
@@ -41,7 +38,6 @@ class Side:
 
     name: str  # as it is called in the choices: heads
     says: str  # the sentence about it, with the gap {event}
-    chance: str = "1/2"  # a fraction
 
 
 @dataclass(frozen=True)
@@ -62,11 +58,6 @@ class Modality:
     listed: bool = True  # False: no choice is shown, the answer is the name of a side or `neither`
 
     @property
-    def chances(self) -> tuple[Fraction, ...]:
-        "The chance of every side."
-        return tuple(Fraction(each.chance) for each in self.sides)
-
-    @property
     def closing(self) -> str:
         "The closing lines, with a gap for each letter where choices are listed."
         usual = instruction_for(len(self.sides) + 1) if self.listed else "Answer:"
@@ -85,77 +76,6 @@ def instruction_for(
 
 # %% ../../nbs/kits/bets.ipynb #293182d2
 KINDS = ("win_high", "win_low")  # the expensive item can be won, or the cheap one
-
-
-@cache
-def _exact_fraction(text: str) -> Fraction:
-    "A number without rounding; a design writes the same few again and again."
-    return Fraction(text)
-
-
-def expected_gains(
-    kind: str,  # one of KINDS
-    high: Any,  # value of the expensive item: a number, a fraction or a text such as "1/3"
-    low: Any,  # value of the cheap item
-    wager: Any,  # lost when the side backed does not come up
-    chances: Mapping[str, Any],  # role of a side (win, lose, nothing) -> its chance
-) -> dict[str, Fraction]:  # role -> expected gain; none is not betting
-    "Expected gain of every choice."
-    expensive, cheap, stake = (_exact_fraction(str(each)) for each in (high, low, wager))
-    won, lost = (expensive, cheap) if kind == "win_high" else (cheap, expensive)
-    events = {"win": won, "lose": -lost, "nothing": Fraction(0)}
-    exact = {role: _exact_fraction(str(chance)) for role, chance in chances.items()}
-    gains = {role: exact[role] * events[role] - (1 - exact[role]) * stake for role in chances}
-    return gains | {"none": Fraction(0)}
-
-# %% ../../nbs/kits/bets.ipynb #18327fb0
-class WagerRange(NamedTuple):
-    "Wagers strictly between two ends."
-
-    least: Fraction
-    most: Fraction
-
-    @property
-    def is_empty(self) -> bool:
-        "Whether there is no such wager."
-        return self.least >= self.most
-
-
-def fair_stake(
-    value: Any,  # of what can be won
-    chance: Any,  # of winning it
-) -> Fraction:
-    "The wager at which a bet on a thing is worth nothing."
-    return Fraction(str(value)) * Fraction(str(chance)) / (1 - Fraction(str(chance)))
-
-
-def wager_range(
-    high: Any,  # value of the expensive item
-    low: Any,  # value of the cheap item
-    chance: Any,  # of the winning side
-    sets: bool = False,  # True: both sides of a two-sided bet are worth it where one is
-) -> WagerRange:
-    "The wagers under which the right choice of a bet is the one that is called right here."
-    least, most, p = fair_stake(low, chance), fair_stake(high, chance), Fraction(str(chance))
-    if sets:
-        most = min(most, p * Fraction(str(high)) - (1 - p) * Fraction(str(low)))
-    return WagerRange(least, most)
-
-# %% ../../nbs/kits/bets.ipynb #d388fcfb
-def right_choice(
-    gains: Mapping[str, Fraction],  # role -> expected gain
-) -> str:  # a role
-    "The choice with the largest expected gain."
-    return max(gains, key=gains.get)
-
-# %% ../../nbs/kits/bets.ipynb #f0e0b8dd
-def round_wager(
-    inside: WagerRange,  # strictly between its ends
-) -> float:  # in dollars
-    "A round sum of money within a range."
-    middle = math.sqrt(inside.least * inside.most)
-    sums = (round(float(f"{middle:.{digits}e}"), 2) for digits in range(15))
-    return next(each for each in sums if inside.least < Fraction(str(each)) < inside.most)
 
 # %% ../../nbs/kits/bets.ipynb #761bc7b2
 class Layout(NamedTuple):
@@ -265,18 +185,13 @@ def asked_in_orders(
         }
 
 # %% ../../nbs/kits/bets.ipynb #00a47cc6
-def _worth_of_choice(content: Mapping[str, Any], role: str) -> Any:
-    "What a choice is worth to somebody with these values."
-    high, low = content["value_high"], content["value_low"]
-    if content["kind"] not in KINDS:
-        return {"high": high, "low": low, "same": min(high, low)}[role]
-    wager, chances = content["wager"], content["chances"]
-    return expected_gains(content["kind"], high, low, wager, chances)[role]
-
-
 def rational(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
     "Take what is worth most."
-    return best_of({role: _worth_of_choice(content, role) for role in roles})
+    dear = "high" if content["value_high"] > content["value_low"] else "low"
+    chosen = dear
+    if content["kind"] in KINDS:
+        chosen = "win" if content["kind"] == f"win_{dear}" else "none"
+    return {role: float(role == chosen) for role in roles}
 
 
 def mirror(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
@@ -318,14 +233,6 @@ TRIVIAL = {
 }
 
 # %% ../../nbs/kits/bets.ipynb #6cb2c069
-def _wager_that_decides(modality: Modality, layout: Layout, pair: Pair) -> float:
-    "A wager under which the right choice is the one called right, for all ground truths if any."
-    chance = modality.chances[layout.roles.index("win")]
-    narrow = wager_range(pair.value_high, pair.value_low, chance, sets=len(modality.sides) == 2)
-    wide = wager_range(pair.value_high, pair.value_low, chance)
-    return round_wager(wide if narrow.is_empty else narrow)
-
-
 def _named_first(layout: Layout) -> str:
     "Whether the expensive or the cheap item comes first in a question: hl or lh."
     won_first = layout.roles.index("win") < layout.roles.index("lose")
@@ -381,19 +288,14 @@ def bet_rows(
     wording: str = "",  # name of the wording, where there may be several
 ) -> Iterator[dict[str, Any]]:  # rows of the items table
     "One layout of a bet about one pair, in all orders of its choices."
-    stake = _wager_that_decides(modality, layout, pair)
-    chances = {role: str(chance) for role, chance in zip(layout.roles, modality.chances)}
-    gains = expected_gains(layout.kind, pair.value_high, pair.value_low, stake, chances)
     question = bare_question(modality, layout, pair)
-    choices, right = _bet_choices(modality, layout), right_choice(gains)
+    choices, right = _bet_choices(modality, layout), "win" if layout.kind == "win_high" else "none"
     group = "-".join(filter(None, [f"{pair.name}-{layout.number}", wording]))
     content = {
         "kind": layout.kind,
         "question": question,
         **pair_content(pair),
-        "chances": chances,
         "first": layout.roles[0],
-        "wager": stake,
     }
     shown = orders if modality.listed else "published"
     for row in asked_in_orders(question, choices, right, group, shown, modality.closing):
