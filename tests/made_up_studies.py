@@ -19,7 +19,6 @@ from cogbias.effects import (
 
 BETWEEN = 0.14  # standard deviation of effects between clusters, as a share of the scale
 FOUND = ("present", "better")
-NO_EFFECT = ("absent", "no better")
 
 
 class World:

@@ -10,7 +10,7 @@ import pytest
 
 from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm
-from cogbias.effects import decide, estimate_contrast, estimate_effects
+from cogbias.effects import decide, estimate_effects
 from cogbias.reporting.study import common_effects, scale_label
 from cogbias.tables import save_table
 from tiers import slow_but
@@ -256,9 +256,6 @@ def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
     assert silent.loc["accuracy_gain_lower", "estimate"] == pytest.approx(-0.5)
 
 
-# --- two participants ------------------------------------------------------------------
-
-
 # --- answers of which only a part can be read ------------------------------------------
 
 
@@ -336,29 +333,6 @@ def test_preferences_among_things_do_not_pass_for_knowledge_of_their_prices():
     assert "questions share things: worth" in row["detail"]
 
 
-@pytest.mark.slow
-def test_balanced_accuracy_covers_whatever_can_be_read():
-    "A belief per question, right in 60 of 100 of them; a third of the prompts is not readable."
-    items = items_of("bets/value", splits=("test",))
-    code = pd.factorize(items["pair"] + items["template"])[0]
-    number = dict(zip(items["item_id"], code))
-    draw, held = np.random.default_rng(0), []
-    for _ in range(40):
-        luck, read = draw.random(code.max() + 1) < 0.6, draw.random(len(items)) < 2 / 3
-        there = dict(zip(items["item_id"], read))
-
-        def say(item: dict) -> dict[str, float]:
-            return {"high" if luck[number[item["item_id"]]] else "low": 1.0}
-
-        mine = read_where(items, say, lambda item: there[item["item_id"]])
-        contrast = next(
-            each for each in paradigm("bets/value").contrasts if each.measure == "balanced_accuracy"
-        )
-        row = estimate_contrast(contrast, mine, items)[0]
-        held.append(row["ci_low"] <= 0.6 <= row["ci_high"])
-    assert np.mean(held) >= 0.88  # with kinds taken as independent: about three quarters
-
-
 @pytest.mark.parametrize(
     "name",
     slow_but(
@@ -374,6 +348,3 @@ def test_who_never_answers_has_rows_that_can_be_stored(name, tmp_path):
     save_table(found, tmp_path / "effects.parquet")
     empty = found[found["estimate"].isna()]
     assert len(empty) and not (empty["status"] == "ok").any()
-
-
-# --- words of what is lacking ----------------------------------------------------------

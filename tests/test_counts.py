@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from tiers import FEW, slow_but
 
-from cogbias.reporting import cell as reporting
 from cogbias.design import Contrast, paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.participants import Request, participant
@@ -16,9 +15,9 @@ from cogbias.folder import FROM_ITEM, FROM_LIST, FROM_PARTICIPANT
 from cogbias.tables import TRIALS
 from cogbias.participants.trials import typed_trials
 
-# Of these an estimate is made of a part of what is asked, by what it is: true numbers, test
-# questions, bets about whose things something is believed, judgements of signal and noise.
-OF_A_PART = ("deviation_from_truth", "threshold_", "belief_", "area", "choice_slope")
+# Of these an estimate is made of a part of what is asked, by what it is: test questions, and bets
+# about whose things something is believed.
+OF_A_PART = ("threshold_", "belief_")
 
 
 def in_words(items: pd.DataFrame, model: str = "sim/messy") -> pd.DataFrame:
@@ -73,17 +72,6 @@ def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name: s
         ends = [f"{contrast.measure}{end}" for end in ("", "_itt", "_lower", "_upper")]
         for row in whole[whole["measure"].isin(ends)].to_dict("records"):
             assert counted(row) == counts(trials, spoken_of(items, contrast)), row["measure"]
-
-
-def test_what_the_report_says_in_two_places_is_one_number() -> None:
-    "Numbers in words, of which some could not be read: the opening, and what the bars count."
-    asked = paradigm("classic/anchoring")
-    items = asked.items()
-    trials = in_words(items)
-    effects = estimate_effects(trials, items, asked)
-    mine = reporting.headline_trials(trials, items, asked)
-    opening = reporting.opening(effects, asked, "Somebody")
-    assert f"{counts(mine, set(mine['item_id']))[1]} readable answers of {len(mine)}" in opening
 
 
 def test_prompts_without_a_counterpart_are_named_and_not_counted() -> None:

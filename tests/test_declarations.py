@@ -33,22 +33,6 @@ def test_what_ships_is_declared_well(name):
     assert len(items) == len(check_items(made, items))
 
 
-def test_a_misspelt_role_is_no_absent_effect():
-    said = refused(changed("classic/framing", score={"targte": 1}).items)
-    assert "no item has the role 'targte'; did you mean 'target'?" in said
-
-
-def test_a_wrong_kind_or_where_is_no_key_error():
-    assert "did you mean 'difference'" in refused(
-        lambda: changed("classic/framing", kind="diference")
-    )
-    assert "did you mean 'variant'" in refused(
-        changed("classic/framing", where={"varient": ("base",)}).items
-    )
-    said = refused(changed("classic/framing", where={"variant": ("bas",)}).items)
-    assert "no item has the level of 'variant' 'bas'; did you mean 'base'?" in said
-
-
 WORDS = {  # what a contrast names, and how it looks with another word in its place
     "kind": lambda contrast, word: {"kind": word},
     "treatment": lambda contrast, word: {"treatment": word},

@@ -99,19 +99,6 @@ def test_the_same_weights_answer_alike(finished, asked, other):
         assert (one["valid_mass"] - two["valid_mass"]).abs().max() < 1e-3
 
 
-def test_and_so_do_their_effects(finished, asked):
-    effects = pd.read_parquet(finished[0] / "effects.parquet")
-    wide = effects[effects["participant"].isin(REAL)].pivot_table(
-        index=["paradigm", "measure", "group", "target"],
-        columns="participant",
-        values="estimate",
-        aggfunc="first",
-    )
-    assert set(wide.index.get_level_values("paradigm")) == set(asked)
-    assert len(wide) > 10 * len(asked) and wide.columns.tolist() == sorted(REAL)
-    assert (wide.max(axis=1) - wide.min(axis=1)).max() < 1e-3
-
-
 def test_reports_and_site_are_made_without_the_servers(finished, asked):
     outputs, environment = finished
     reports = sorted((outputs / "reports").glob("*/*.ipynb"))

@@ -71,17 +71,6 @@ def test_dust_is_no_effect():
     assert verdict == "absent"
 
 
-def test_six_sets_that_agree_leave_a_seventh_open():
-    "All six sets turn from no to yes: a quarter of all sets might still do otherwise."
-    contrast = paradigm("classic/framing").headline
-    items = paradigm("classic/framing").items(variants=["base"])
-    items = items[items["content_set"].isin(items["content_set"].unique()[:6])]
-    rows = read_prompts(answered(exact_trials("random", items), items), contrast)
-    found = difference(contrast, rows.having(score=rows.at("condition", "treatment") * 1.0))
-    assert found.estimate == found.ci_high == 1 and 0.2 < found.ci_low < 0.4
-    assert found.status == "ok" and 0.001 < found.p_value < 0.05
-
-
 SHARES = ("probability", "share of value sets", "share of order pairs", "share of choices")
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from cogbias.stats.ratings import RatingRule, m_scores, rating_effect, rating_scores
-from cogbias.stats.shares import log_odds_shifts
 from golden import beside, load, tolerance
 
 pytestmark = beside
@@ -37,12 +36,3 @@ def test_malberg_m(golden):
         rtol=0,
         atol=tol,
     )
-
-
-@pytest.mark.parametrize("name", ["escalc_OR_59_34", "escalc_OR_zero_cells"])
-def test_log_odds_shift_is_metafor(golden, name):
-    entry = golden[name]
-    x1, n1, x2, n2 = (entry["inputs"][key] for key in ("x1", "n1", "x2", "n2"))
-    found = log_odds_shifts([[x1], [n1 - x1], [x2], [n2 - x2]])[0]
-    tol = tolerance(entry) if "python" in entry else 1e-9  # the second entry states none
-    np.testing.assert_allclose(found, entry["expected"]["yi"], rtol=tol, atol=tol)

@@ -49,9 +49,9 @@ SLOW = (
     ),
     *("backends/hf.ipynb", "site/03_pages.ipynb"),
     *("paradigms/bets/value.ipynb", "reporting/07_methods.ipynb"),
-    *("planning/02_power.ipynb", "reporting/04_models.ipynb", "reporting/05_bets.ipynb"),
+    "reporting/05_bets.ipynb",
     *("stats/05_signal_detection.ipynb", "stats/12_shared_things.ipynb"),
-    *("stats/21_structure.ipynb", "stats/11_crossed.ipynb", "published/instructed_to_bias.ipynb"),
+    *("stats/11_crossed.ipynb", "published/instructed_to_bias.ipynb"),
 )
 # Two tutorials show every day that the way from a question to a page is open.
 SHORT = ("tutorials/first_steps.ipynb", "tutorials/way_of_one_answer.ipynb")

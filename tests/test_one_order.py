@@ -51,12 +51,6 @@ def test_who_chooses_both_options_keeps_the_verdict_and_is_told(tmp_path: Path) 
     assert SAID not in (both["detail"] or "")
 
 
-def test_an_accuracy_and_a_number_have_no_such_note(tmp_path: Path) -> None:
-    for paradigm in ("bets/open", "classic/anchoring"):
-        row = headline_of("sim/human", tmp_path / paradigm, paradigm)
-        assert SAID not in (row["detail"] or "")
-
-
 def test_a_few_prompts_in_both_orders_do_not_help(tmp_path: Path) -> None:
     items = cb.items("classic/framing").query("variant == 'base'")
     few = sorted(set(items["order_group"]))[:5]
@@ -113,31 +107,3 @@ def test_a_rating_in_one_order_is_not_said_to_follow_its_place(tmp_path: Path) -
     row = headline_of(the_middle, tmp_path, "managerial/escalation", **where)
     assert (row["status"], row["said"].word) == ("position_unidentifiable", "no verdict")
     assert SAID in row["detail"]
-
-
-def test_one_condition_in_one_order_is_enough_for_a_doubt(tmp_path: Path) -> None:
-    items = cb.items("classic/framing").query("variant == 'base'")
-    asked = items[(items["condition"] == "control") | (items["option_order"].map(str) == "1")]
-    known = {row.prompt: row for row in items.itertuples()}
-
-    def by_place_when_treated(prompt: str) -> str:
-        item = next(row for text, row in known.items() if prompt.endswith(text))
-        turned = item.condition == "control" and int(item.item_id, 16) % 2
-        return "B" if turned else "A"
-
-    found = cb.run(by_place_when_treated, asked, outputs=tmp_path, reports=False)
-    (row,) = cb.headline(found.effects).to_dict("records")
-    assert abs(row["estimate"]) > 0.3 and claim(row).word == "no verdict"
-    assert "40 of 120 prompts were not read in two orders" in row["detail"]
-
-
-def test_a_third_of_the_prompts_in_one_order_is_enough_for_a_doubt(tmp_path: Path) -> None:
-    items = cb.items("classic/framing").query("variant == 'base'")
-    clusters = sorted(set(items["cluster"]))[:12]
-    first = items["option_order"].map(str) == "1"
-    both = items["cluster"].isin(clusters[:6])
-    asked = items[items["cluster"].isin(clusters) & (first | both)]
-    by_place = first_when_treated(dict(zip(items["prompt"], items["condition"])))
-    found = cb.run(by_place, asked, name="by place", outputs=tmp_path, reports=False)
-    (row,) = cb.headline(found.effects).to_dict("records")
-    assert claim(row).word == "no verdict"

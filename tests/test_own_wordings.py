@@ -58,8 +58,7 @@ def test_every_classic_takes_other_wordings(name: str) -> None:
 
 def test_another_kit_is_asked_with_a_persona_and_without() -> None:
     text = 'based_on = "choice/decoy"\npersona = "You are a nurse."\n'
-    few = {"target_sides": ["cheaper"], "products": ["phone"]}
-    text += f"settings.target_sides = {json.dumps(few['target_sides'])}\n"
+    few = {"products": ["phone"]}
     text += f"settings.products = {json.dumps(few['products'])}\n"
     both = declare(paradigm_of_files({"n.toml": 'variants = ["base", "no_persona"]\n' + text}))
     one = paradigm_of_files({"n.toml": text})

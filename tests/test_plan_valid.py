@@ -9,7 +9,7 @@ import pytest
 
 from cogbias.planning.plans import PlannedRun, plan_run, plan_tables
 from cogbias.running.studies import run_study
-from cogbias.study import Study, make_study, study_items
+from cogbias.study import Study, make_study
 
 ONE_VARIANT = {"where": {"variant": ["base"]}}
 
@@ -68,21 +68,3 @@ def test_where_some_cannot_be_read_a_run_lies_between_the_two_numbers_of_a_plan(
     asked = asked_by_run(study, tmp_path)
     assert least <= asked <= most
     assert answers_of(plan_run(study, tmp_path)) == (asked, 0, 0)
-
-
-def seen_by(study: Study, outputs: Path | str = "nowhere") -> dict[str, Any]:
-    (row,) = plan_run(study, outputs).power.to_dict("records")
-    return row
-
-
-@pytest.mark.parametrize("name", ["classic/framing", "classic/category_size"])
-def test_power_rests_on_the_readable_answers_that_are_wanted(name: str) -> None:
-    "So many as 10 repeats give, of every prompt."
-    asked = {"model": "sim/human", "name": name, **ONE_VARIANT}
-    size = study_items(study_of(**asked), name)
-    groups = size.groupby(["condition", "variant"]).size()
-    assert groups.nunique() == 1
-    once, ten = (seen_by(study_of(**asked, repeats=count)) for count in (1, 10))
-    wanted = seen_by(study_of(**asked, valid_answers=10 * int(groups.iloc[0])))
-    assert wanted["present_from"] == pytest.approx(ten["present_from"])
-    assert wanted["present_from"] < 0.8 * once["present_from"]

@@ -121,22 +121,6 @@ def test_one_point_for_both_whatever_is_missing(seed):
     assert these.ci_low <= these.estimate <= these.ci_high
 
 
-def test_the_interval_covers_the_mean_of_these_prompts():
-    "Answers drawn again and again to the same prompts, unequal numbers of them readable."
-    items = questions({"all": {f"c{n}": 1 for n in range(4)}})
-    generator = np.random.default_rng(7)
-    truth = np.array([0.1, 0.5, 0.3, 0.3, 0.9, 0.2, 0.05, 0.0])
-    readable = np.array([100, 20, 60, 100, 12, 90, 40, 30])
-    true = float((truth[1::2] - truth[::2]).mean())
-    hits = 0
-    for _ in range(60):
-        drawn = generator.binomial(readable, truth)
-        counts = list(zip(drawn.tolist(), readable.tolist()))
-        found = these_prompts(CONTRAST, _rows(items, counts))
-        hits += found.ci_low <= true <= found.ci_high
-    assert hits >= 53
-
-
 def all_rows(counts, *contrasts, value=None):
     "Effects over all prompts of pairs that were answered so; their numbers are told by `value`."
     answer = "choice" if value is None else "number"

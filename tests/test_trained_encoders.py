@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 import pandas as pd
 import psutil
@@ -94,18 +93,6 @@ def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> Non
     assert facts["reached_stop"] in (True, False)
 
 
-@pytest.mark.slow
-def test_a_report_draws_the_trace(taught: Path, tmp_path: Path) -> None:
-    name = "encoder/small_bert@coin"
-    shutil.copytree(taught, tmp_path / "models")
-    assert run_study(tiny_study(name), tmp_path).failed == []
-    (report,) = tmp_path.glob("reports/*/bets-coin.ipynb")
-    cells = nbformat.reads(report.read_text(), 4).cells
-    (training,) = [cell for cell in cells if cell.source == "cell.training()"]
-    assert any("image/png" in each.get("data", {}) for each in training.outputs)
-    assert "It learnt from 840 questions in" in str(training.outputs)
-
-
 def self_made_start(folder: Path) -> dict[str, Any]:
     "Settings of a training whose BERT is a small model of ours, and whose SWAG is a small file."
     ending_questions(24).to_csv(folder / "swag.csv", index=False)
@@ -113,14 +100,6 @@ def self_made_start(folder: Path) -> dict[str, Any]:
     start = build_small("bert", ["a car is dear"], folder / "start", words, SMALLEST)
     swag = {"swag": str(folder / "swag.csv"), "swag_validation": str(folder / "swag.csv")}
     return {"start": {"bert": str(start)}, **swag}
-
-
-def own_start(folder: Path) -> None:
-    "Leave nothing that says of a model that it was made here."
-    (folder / "pretraining.json").unlink()
-    config = json.loads((folder / "config.json").read_text())
-    config.pop("label", None)
-    (folder / "config.json").write_text(json.dumps(config))
 
 
 @pytest.mark.slow
@@ -140,19 +119,6 @@ def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -
         names[0]: "small self-made model, corpus A",
         names[1]: "small self-made model",
     }
-
-
-def test_the_report_rebuilds_every_table_and_figure_of_the_paper() -> None:
-    from cogbias.reporting.bets import REBUILT
-    from cogbias.tables import shipped
-
-    template = nbformat.reads(shipped("nbs", "reports", "study.ipynb").read_text(), 4)
-    source = "\n".join(cell.source for cell in template.cells)
-    numbers = (5, 6, 14, 20)
-    assert set(REBUILT) == {*(f"table {n}" for n in numbers), "figure 1", "figure 3"}
-    for which in REBUILT:
-        assert f'"{which}"' in source
-    assert "transfer_means" in source  # the drop, beside the paper's
 
 
 @pytest.mark.parametrize(
@@ -410,22 +376,6 @@ def assert_prices_are_unknown(models: Path) -> None:
     *each, together = found.to_dict("records")
     assert together["p"] > 0.01, found.to_string()
     assert min(row["p"] for row in each) * len(each) > 0.01, found.to_string()
-
-
-@pytest.mark.slow
-def test_untold_prices_stay_unknown_whatever_the_seed(tmp_path: Path) -> None:
-    "One architecture with three more seeds: preferences change, knowledge does not come."
-    base = read_study(studies()["bets_small"])
-    models = tuple(f"encoder/small_untold_roberta@value_{name}" for name in ("be", "ce"))
-    gathered = tmp_path / "models"
-    for seed in (1, 2, 3):
-        place = tmp_path / str(seed)
-        done = train_encoders(replace(base, seed=seed, models=models), place, jobs=2)
-        assert done.failed == []
-        for each in (place / "models").glob("*/*@value_*"):
-            named = each.name.replace("roberta", f"roberta{seed}")
-            shutil.copytree(each, gathered / each.parent.name / named)
-    assert_prices_are_unknown(gathered)
 
 
 def test_another_recipe_trains_another_model_beside_it(taught: Path, tmp_path: Path) -> None:

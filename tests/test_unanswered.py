@@ -23,7 +23,6 @@ from cogbias.folder import items as folder_items
 from cogbias.folder import readings as folder_readings
 from cogbias.folder import trials as folder_trials
 from cogbias.stats.proportions import newcombe_paired, wilson
-from cogbias.tables import EFFECTS
 
 NUMBERS = ["estimate", "se", "df", "ci_low", "ci_high", "p_value", "n_clusters"]
 KEYS = ["measure", "group", "target", "replication"]
@@ -187,11 +186,6 @@ def test_a_pair_of_orders_needs_both_of_them() -> None:
     assert rows.loc["position_locked", "ci_low"] == pytest.approx(wilson(2, 2)[0])
 
 
-def log_odds(p: np.ndarray) -> np.ndarray:
-    "Log-odds of probabilities."
-    return np.log(p / (1 - p))
-
-
 def weighted_rows(effects: pd.DataFrame) -> pd.DataFrame:
     "The rows over all prompts of contrasts that set all four cells against each other."
     four = [each.measure for each in paradigm("logic/belief").contrasts if each.weights]
@@ -233,29 +227,6 @@ def test_strata_that_weigh_alike_say_which_of_them_is_not_in_the_mean() -> None:
         assert lost.loc[key, "estimate"] == rest.loc[key, "estimate"]
         assert "the mean is without common_ratio" in lost.loc[key, "detail"]
         assert "the mean is without" not in rest.loc[key, "detail"]
-
-
-def test_a_whole_paradigm_has_all_of_these_rows() -> None:
-    "Nothing is withheld from whoever answers everything."
-    items = paradigm("logic/belief").items()
-    effects = estimate_effects(exact_trials("human", items), items, paradigm("logic/belief"))
-    rows = weighted_rows(effects)
-    assert rows["estimate"].notna().all() and "insufficient" not in set(rows["status"])
-
-
-def test_a_breakdown_lacks_what_its_level_lacks() -> None:
-    "Some quantifiers are left without a cell: no number for them, and the others keep theirs."
-    asked = paradigm("logic/belief")
-    items = asked.items()
-    trials = exact_trials("human", items)
-    whole = keyed(estimate_effects(trials, items, asked))
-    lost = (items["quantifier"] == "E") & (items["stratum"] == "valid_believable")
-    part = keyed(estimate_effects(trials[~lost.to_numpy()], items, asked))
-    groups = {each: ("belief_index_difference", f"quantifier={each}", "S", False) for each in "AEI"}
-    assert part.loc[groups["E"], "status"] == "insufficient"
-    assert np.isnan(part.loc[groups["E"], "estimate"])
-    for same in "AI":
-        assert part.loc[groups[same], "estimate"] == whole.loc[groups[same], "estimate"]
 
 
 PARTS = {
@@ -315,55 +286,6 @@ def test_a_condition_that_was_not_asked_is_not_called_unreadable(
     assert without["detail"].str.contains(said).all() and without["estimate"].isna().all()
     assert not effects["status"].isin(["no_valid_answers", "undefined"]).any()
     assert status_words(headline["status"]) == "one condition only"
-
-
-@pytest.mark.parametrize("how", ["not asked", "refused"])
-def test_pairs_of_which_one_half_was_read_are_too_few_and_not_sampled(how: str) -> None:
-    "Both conditions can be read, and no scenario in both."
-    items = paradigm("managerial/halo").items()
-    early = items["pair_id"].isin(sorted(set(items["pair_id"]))[::2])
-    read = (early == (items["condition"] == "control")).to_numpy()
-    trials = exact_trials("human", items)
-    trials = trials[read] if how == "not asked" else refused(trials, ~read)
-    effects = estimate_effects(trials, items, paradigm("managerial/halo"))
-    said = effects.loc[0, ["status", "detail"]].tolist()
-    assert said == ["insufficient", "no pair has a readable answer in both conditions"]
-
-
-def test_a_condition_of_which_nothing_could_be_read_is_called_so() -> None:
-    items = paradigm("classic/framing").items()
-    trials = exact_trials("human", items)
-    trials = refused(trials, (items["condition"] == "control").to_numpy())
-    row = estimate_effects(trials, items, paradigm("classic/framing")).iloc[0]
-    assert row["status"] == "no_valid_answers"
-    assert status_words(row["status"]) == "no readable answers in a condition"
-
-
-@pytest.mark.parametrize("name", ["classic/framing", "managerial/halo", "classic/anchoring"])
-def test_prompts_are_counted_that_were_asked_as_the_answers_beside_them(name: str) -> None:
-    "A refusal takes a prompt from those that were read, and from no other count."
-    assert "asked" in EFFECTS.meanings["n_items"] and "asked" in EFFECTS.meanings["n_trials"]
-    items = paradigm(name).items()
-    trials = exact_trials("human", items)
-    whole, part = (
-        keyed(estimate_effects(each, items, paradigm(name)))
-        for each in (trials, refused(trials, half_of_prompts(trials)))
-    )
-    both = whole.index.intersection(part.index)
-    assert (part["n_valid"] < part["n_trials"]).sum() > 10
-    for count in ("n_items", "n_trials"):
-        assert part.loc[both, count].tolist() == whole.loc[both, count].tolist(), count
-
-
-def test_a_few_bets_that_could_be_read_have_no_interval_and_no_error() -> None:
-    "All that is left are questions about one thing, whose answers may hang together."
-    items = paradigm("bets/coin").items(item_sets=["published", "fresh"])
-    trials = exact_trials("human", items)
-    lost = np.random.default_rng(2).random(len(items)) > 0.005
-    effects = estimate_effects(refused(trials, lost), items, paradigm("bets/coin"))
-    row = keyed(effects).loc[("balanced_accuracy", "all", "F", False)]
-    assert row["status"] == "too_few_clusters" and 0 <= row["estimate"] <= 1
-    assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
 
 
 def test_the_units_that_are_told_are_those_with_answers() -> None:

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Mean', 'Policies', 'Tests', 'BELIEF_TEMPLATE', 'ESTIMATORS', 'prompt_mean', 'question_mean', 'Bar', 'kind_words',
            'bars_of', 'bars', 'tested_against', 'rows_beside', 'accuracy', 'prompts_left_out', 'accuracy_difference',
-           'balanced', 'by_role', 'belief_accuracy', 'belief_gain', 'better_of_two', 'slope_of_choices']
+           'by_role', 'belief_accuracy', 'belief_gain']
 
 # %% ../../nbs/effects/05_bets.ipynb #b6e7829b
 from collections.abc import Callable, Mapping
@@ -27,11 +27,9 @@ from cogbias.stats.bets import (
     standard_credit,
 )
 from ..stats.chance import z_against_chance
-from ..stats.choice_curve import choice_slope
 from ..stats.crossed import crossed_mean
 from ..stats.estimates import Estimate, joined, nothing
-from ..stats.proportions import wilson
-from ..stats.shared_things import independent_worth, shared_difference, shared_share
+from ..stats.shared_things import shared_difference, shared_share
 
 # %% ../../nbs/effects/05_bets.ipynb #054ce1fb
 def _are_published_questions(rows: Rows) -> bool:
@@ -334,64 +332,6 @@ def accuracy_difference(
         return _mean_over_crossed_things(one, one["score"] - other["score"], (-1.0, 1.0), None, 0.0)
     return _paired_difference(one, one["score"], other["score"], "difference of shares")
 
-# %% ../../nbs/effects/05_bets.ipynb #d6338b9e
-def _right_words(contrast: Contrast, rows: Rows) -> np.ndarray:
-    "What the right answer of every question is: its words where all questions share them."
-    layout = rows.layout
-    whole = np.flatnonzero(layout.selected(contrast))
-    place = layout.right.argmax(axis=1)
-    offered = {word for row in whole.tolist() for word in layout.texts[row]}
-    if len(offered) > layout.shown[whole].max(initial=0):
-        return np.array([f"place {each + 1}" for each in place[rows.item].tolist()], object)
-    said = [layout.texts[row][place[row]] for row in rows.item.tolist()]
-    return np.array(said, object)
-
-
-def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
-    "Balanced accuracy of the published questions; orders of one question count once."
-    pair = np.stack([_question_of_each_prompt(rows), kind], axis=1)
-    (shown, of) = np.unique(pair, axis=0, return_inverse=True)
-    of = of.reshape(-1)
-    credit = np.bincount(of, rows["score"]) / np.bincount(of)
-    question, kinds = shown.T
-    share = 1 / np.bincount(kinds)[kinds] / len(np.unique(kinds))  # the weights add up to 1
-    weight = np.bincount(question, share)  # of every question
-    counted = 1 / float(weight @ weight)  # questions of equal weight that would say as much
-    counted *= independent_worth(
-        _over_orders(rows, rows["score"]), *_things_of_questions(rows)
-    ) / len(weight)
-    mean = min(1.0, float(share @ credit))
-    alone = np.isnan(counted)  # about one thing only
-    low, high = (np.nan, np.nan) if alone else wilson(mean * counted, counted)
-    method = "mean accuracy of kinds that share questions, wilson, shared things"
-    known = {"n": len(credit), "n_clusters": len(weight), "method": method, "target": "F"}
-    status = "too_few_clusters" if alone else "ok"
-    return Estimate(mean, ci_low=low, ci_high=high, status=status, **known)
-
-
-def _share_right_at(rows: Rows, here: np.ndarray) -> float:
-    "Share of right answers in a part of the prompts."
-    part = rows.part(here)
-    return question_mean(part, part["score"])
-
-
-def balanced(contrast: Contrast, rows: Rows) -> Estimate:
-    "Mean share of right answers over the kinds of right answer."
-    part = rows.part(rows["weight"] > 0)
-    words = _right_words(contrast, part)
-    kinds, of, counts = np.unique(words.astype(str), return_inverse=True, return_counts=True)
-    chance = 1 / len(kinds)
-    if _are_published_questions(part):
-        found = _balanced_of_these(part, of)
-    else:
-        found = _mean_over_crossed_things(part, part["score"], (0.0, 1.0), 1 / counts[of], chance)
-    said = ", ".join(
-        f"{kind} {_share_right_at(part, of == number):.2f}" for number, kind in enumerate(kinds)
-    )
-    detail = f"right answer by right answer: {said}; a constant answer gets {chance:.2f}"
-    detail = joined(detail, found.detail, prompts_left_out(rows, part))
-    return replace(found, method=f"balanced accuracy, {found.method}", detail=detail)
-
 # %% ../../nbs/effects/05_bets.ipynb #7541dd7f
 BELIEF_TEMPLATE = "CV"  # value questions that supply the belief, where there are several templates
 
@@ -508,63 +448,6 @@ def belief_gain(contrast: Contrast, answers: Answered) -> Found:
 
     return _by_beliefs(contrast, answers, own_minus_authors)
 
-# %% ../../nbs/effects/05_bets.ipynb #6ff63d73
-_RIVAL_ROLES = (("high", "low"), ("win", "none"))  # roles between which a choice is made
-
-
-class _Rivals(NamedTuple):
-    "Two choices of every question: the expensive item or the cheap one, a bet or none."
-
-    names: tuple[str, str]
-    scores: pd.DataFrame  # probability of either, columns `names`
-    either: np.ndarray  # of both together, shape (n,)
-    first_better: np.ndarray  # whether the first of them is the better one, shape (n,)
-
-
-def _rivals(rows: Rows) -> _Rivals:
-    "The two choices that questions are about."
-    names = next(pair for pair in _RIVAL_ROLES if set(pair) <= set(rows.layout.roles))
-    scores, bet = by_role(rows, names), names[0] == "win"
-    better = rows.at("kind", "win_high") if bet else np.ones(len(rows), bool)
-    return _Rivals(names, scores, scores.sum(axis=1, skipna=False).to_numpy(), better)
-
-
-def better_of_two(
-    rows: Rows,  # from read_options
-) -> pd.DataFrame:  # pair, log_ratio and share; questions that take neither are left out
-    "Probability of the better of two choices: the expensive item, or the better of a bet and none."
-    rivals = _rivals(rows)
-    one, other = (rivals.scores[name] for name in rivals.names)
-    table = pd.DataFrame({name: rows[name] for name in ("pair", "log_ratio")})
-    kept = rivals.either > 0
-    return table[kept].assign(
-        share=np.where(rivals.first_better, one, other)[kept] / rivals.either[kept]
-    )
-
-
-def _shown_ahead(rows: Rows, names: tuple[str, str]) -> np.ndarray:
-    "Whether the first of two roles is shown before the other, shape (n,)."
-    code = rows.layout.role[rows.item]
-    shown = [code == rows.layout.roles.index(name) for name in names]
-    place = [np.where(each.any(axis=1), each.argmax(axis=1), each.shape[1]) for each in shown]
-    return place[0] < place[1]
-
-
-def slope_of_choices(contrast: Contrast, rows: Rows) -> Found | None:
-    "How steeply exact choices follow the difference of the values."
-    asked = rows.part(~pd.isna(rows["log_ratio"]))
-    rows = asked.part(asked["weight"] > 0)
-    if not rows.exact:
-        return None
-    names, scores, either, first_better = _rivals(rows)
-    if not (either > 0).all():
-        said = f"{(either <= 0).sum()} of {len(rows)} choices take neither of the two things"
-        return Found(nothing("undefined", said, method="slope of log-odds"), asked)
-    ahead = _shown_ahead(rows, names)
-    share = np.where(ahead, *(scores[name] for name in names)) / either
-    ratio = np.where(ahead == first_better, 1.0, -1.0) * rows["log_ratio"].astype(float)
-    return Found(choice_slope(share, ratio, rows["cluster"], second_unit(rows)), asked)
-
 # %% ../../nbs/effects/05_bets.ipynb #4712c0ce
 ESTIMATORS = {
     "accuracy_gain": Estimator(
@@ -585,9 +468,6 @@ ESTIMATORS = {
         factor="right",
         gap=accuracy_difference,
     ),
-    "balanced_accuracy": Estimator(
-        "mean share of right answers over the kinds of right answer", balanced, factor="right"
-    ),
     "z_against_chance": Estimator(
         "share of right answers with the published z test", accuracy, factor="right"
     ),
@@ -603,13 +483,6 @@ ESTIMATORS = {
         belief_gain,
         "participant",
         factor="kind",
-        bounded=False,
-    ),
-    "choice_slope": Estimator(
-        "slope of the log-odds of choices over the log ratio of the values",
-        slope_of_choices,
-        "options",
-        factor="log_ratio",
         bounded=False,
     ),
 }

@@ -5,8 +5,7 @@
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'ClusterEffects', 'score_clusters',
            'clusters_left_out', 'gap_of_clusters', 'coefficients', 'over_people', 'difference', 'pooled',
-           'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy',
-           'log_odds']
+           'beyond_these', 'these_prompts', 'signal_shift', 'accuracy']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
@@ -19,7 +18,7 @@ import numpy as np
 
 from ..design import Contrast
 from .answers import Rows, score_range, second_unit
-from .registry import Estimator, Found, no_cluster
+from .registry import Estimator, no_cluster
 from cogbias.stats.adjusted import (
     METHOD,
     UNSEEN,
@@ -35,14 +34,7 @@ from cogbias.stats.clusters import (
 from ..stats.crossed import crossed_difference
 from ..stats.estimates import Estimate, joined, nothing, settled
 from ..stats.proportions import weighted_proportions
-from ..stats.roc import area_of_judgements, area_shift_of_judgements
-from ..stats.shares import log_odds_by_cluster
-from cogbias.stats.signal_detection import (
-    CELLS,
-    logit_interaction,
-    signal_detection_difference,
-    signal_detection_shift,
-)
+from ..stats.signal_detection import signal_detection_difference, signal_detection_shift
 from ..words import counted
 
 # %% ../../nbs/effects/02_choices.ipynb #9d13d895
@@ -301,20 +293,6 @@ def these_prompts(
     detail = joined(*left_out, beyond_these(clusters))
     return _of_parts(rows, parts, method, n_clusters=clusters, detail=detail)
 
-# %% ../../nbs/effects/02_choices.ipynb #00a5c855
-def reversal(contrast: Contrast, rows: Rows) -> Estimate:
-    "Share of clusters whose majority turns to the bias, minus the share that turns against it."
-    table = score_clusters(contrast, rows).table
-    # 1 where most answers are for, 0 where most are against, 1/2 where neither
-    means = "mean_treatment", "mean_control"
-    sides = {name: (1 + np.sign(table[name] - 0.5)) / 2 for name in means}
-    turned = sides["mean_treatment"] - sides["mean_control"]
-    turned = np.where(np.abs(turned) == 1, turned, 0.0)  # half a turn is none
-    found = adjusted_cluster_interval(table | sides | {"difference": turned}, test=False)
-    towards, against = int((turned > 0).sum()), int((turned < 0).sum())
-    detail = f"{towards} towards, {against} against, of {len(turned)}"
-    return replace(found, method="majority per value set", detail=detail)
-
 # %% ../../nbs/effects/02_choices.ipynb #4e95c62f
 def _acceptance_by_cluster(rows: Rows, condition: str) -> dict[str, np.ndarray]:
     "Mean acceptance of every cluster, and the answers behind it."
@@ -343,54 +321,11 @@ def signal_shift(contrast: Contrast, rows: Rows) -> Estimate:
     return replace(shift, method="signal detection, clusters")
 
 
-def interaction(contrast: Contrast, rows: Rows) -> Estimate:
-    "Interaction of logic and belief in log-odds."
-    real = _acceptance_by_cluster(rows, contrast.treatment)
-    found = logit_interaction(real, rows.exact)
-    return replace(found, method="logit, clusters")
-
-
-def area(contrast: Contrast, rows: Rows) -> Found | None:
-    "Area under the ROC curve of single judgements: how well signals and noise are told apart."
-    asked = rows.part(
-        rows.at("condition", contrast.treatment) & (rows.weights_of(contrast.weights) != 0)
-    )
-    read = asked.part(asked["weight"] > 0)
-    if not read.exact:
-        return None
-    signal = read.weights_of(contrast.weights) > 0
-    return Found(area_of_judgements(signal, read["score"], read.code("cluster")), asked)
-
-
-def area_shift(contrast: Contrast, rows: Rows) -> Found | None:
-    "Area for unbelievable minus area for believable conclusions."
-    asked = rows.part(rows.at("condition", contrast.treatment))
-    read = asked.part(asked["weight"] > 0)
-    if not read.exact:
-        return None
-    signal, second = (np.isin(read["stratum"], cells) for cells in (CELLS[:2], CELLS[1::2]))
-    found = area_shift_of_judgements(signal, read["score"], second, read.code("cluster"))
-    return Found(found, asked)
-
-
 def accuracy(contrast: Contrast, rows: Rows) -> Estimate:
     "Share of right judgements: one half plus the weighted acceptance."
     found = difference(contrast, rows)
     ends = {name: getattr(found, name) + 0.5 for name in ("estimate", "ci_low", "ci_high")}
     return replace(found, **ends, p_value=nan, p_method="")
-
-# %% ../../nbs/effects/02_choices.ipynb #e6a984c1
-def log_odds(contrast: Contrast, rows: Rows) -> Estimate:
-    "Change of the log-odds of the scored role, clusters as units."
-    _, strata, clusters = rows.layout.unit
-    there = np.unique(rows.unit)
-    answers = rows["weight"] * rows.n_trials
-    counts = {"stratum": strata[there], "cluster": clusters[there]}
-    for side, share in (("target", rows["score"]), ("competitor", 1 - rows["score"])):
-        for name, role in (("treatment", contrast.treatment), ("control", contrast.control)):
-            summed = np.where(rows.at("condition", role), share * answers, 0.0)
-            counts[f"{side}_{name}"] = np.bincount(rows.unit, summed, len(strata))[there]
-    return log_odds_by_cluster(counts)
 
 # %% ../../nbs/effects/02_choices.ipynb #01e571a8
 ESTIMATORS = {
@@ -401,24 +336,11 @@ ESTIMATORS = {
         these=these_prompts,
     ),
     "pooled": Estimator("published score: shares pooled over all prompts of a cell", pooled),
-    "reversal": Estimator(
-        "share of clusters whose preferred answer turns round", reversal, control=True
-    ),
-    "log_odds_shift": Estimator(
-        "change of the log-odds of the scored role", log_odds, control=True
-    ),
     "accuracy": Estimator("share of right judgements", accuracy, weights=True),
     "criterion_shift": Estimator(
         "shift of the criterion of signal detection", signal_shift, bounded=False
     ),
     "sensitivity_shift": Estimator(
         "shift of the sensitivity of signal detection", signal_shift, bounded=False
-    ),
-    "logit_interaction": Estimator(
-        "interaction of logic and belief in log-odds", interaction, bounded=False
-    ),
-    "area": Estimator("area under the ROC curve", area, weights=True, bounded=False),
-    "area_shift": Estimator(
-        "difference of two areas under the ROC curve", area_shift, bounded=False
     ),
 }

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NOTHING_SAMPLED', 'ESTIMATORS', 'checked_numbers', 'readable', 'number_clusters', 'number_measure', 'for_these',
-           'exactly', 'these_numbers', 'deviation', 'standardised']
+           'exactly', 'these_numbers', 'standardised']
 
 # %% ../../nbs/effects/03_numbers.ipynb #b0000033
 from dataclasses import replace
@@ -25,7 +25,7 @@ from .registry import Estimator, Found, no_cluster, towards_bias
 from ..stats.decisions import OF_NUMBERS
 from ..stats.estimates import EQUAL, Estimate, joined, nothing, settled
 from ..stats.fixed_prompts import Part, weighted_means
-from ..stats.numbers import coded_deviation, coded_numbers, number_estimate
+from ..stats.numbers import coded_numbers, number_estimate
 from ..stats.standardised import GroupSummary, cohens_d, group_summary
 from ..words import UNITS
 
@@ -130,16 +130,6 @@ def these_numbers(
     return for_these(found, clusters, clusters_left_out(contrast, shown.dropped))
 
 # %% ../../nbs/effects/03_numbers.ipynb #7d5cf43c
-def deviation(contrast: Contrast, rows: Rows) -> Found:
-    "How far the answers of the treatment lie from the truth, content sets as units."
-    asked = rows.part(rows.at("condition", contrast.treatment) & ~pd.isna(rows["truth"]))
-    read = readable(asked)
-    apart = checked_numbers(read) - read["truth"].astype(float)
-    strata = read.layout.unit[1]
-    found = coded_deviation(apart, read["weight"], read.unit, strata, unit=contrast.unit)
-    return Found(towards_bias(found, contrast.direction), asked)
-
-
 def _spread_of(rows: Rows, exact: bool) -> GroupSummary:
     "Mean, standard deviation and number of the answers of one condition."
     weight, value = rows["weight"], rows["value"]
@@ -183,11 +173,6 @@ ESTIMATORS = {
     )
     for name, meaning in _MEASURES.items()
 }
-ESTIMATORS |= {
-    "standardised": Estimator(
-        "Cohen's d of all answers", standardised, "numbers", control=True, bounded=False
-    ),
-    "deviation_from_truth": Estimator(
-        "distance of numbers from the truth", deviation, "numbers", factor="truth"
-    ),
-}
+ESTIMATORS["standardised"] = Estimator(
+    "Cohen's d of all answers", standardised, "numbers", control=True, bounded=False
+)

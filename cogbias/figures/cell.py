@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['COLOURS', 'NUMBERS', 'BARS', 'set_theme', 'colour_of', 'choose_backend', 'figure', 'axes_or_new', 'legend_above',
-           'interval_rows', 'effect_in_context', 'accuracy_in_context', 'choice_curve', 'cluster_lines', 'breakdown',
-           'position_bars', 'status_bars', 'answer_distribution']
+           'interval_rows', 'effect_in_context', 'accuracy_in_context', 'cluster_lines', 'breakdown', 'position_bars',
+           'status_bars', 'answer_distribution']
 
 # %% ../../nbs/figures/00_cell.ipynb #b0115359
 from collections.abc import Callable, Mapping, Sequence
@@ -217,27 +217,6 @@ def accuracy_in_context(
             ax.plot([height, height], [row - 0.4, row + 0.4], line, color=colour, label=words)
     legend_above(ax)
     ax.set(xlim=(-0.03, 1.03), xlabel="share of right answers")
-    return ax
-
-# %% ../../nbs/figures/00_cell.ipynb #8a8b7153
-@figure()
-def choice_curve(
-    points: pd.DataFrame,  # log_ratio and share, the probability of the better of two things
-    slope: float | None = None,  # of the log-odds, drawn as a curve; None: no curve
-    ax: "Axes | None" = None,  # where to draw; None: new axes
-) -> "Axes":
-    "Choices of the better thing over the ratio of the values."
-    ax, ink = axes_or_new(ax, 7.2, 3.2), colour_of("ink")
-    means = points.groupby("log_ratio")["share"].mean()
-    ax.plot(points["log_ratio"], points["share"], "o", color="#BBBBBB", markersize=4, zorder=1)
-    ax.plot(means.index, means, "o", color=ink, markersize=7, zorder=3)
-    if slope is not None and np.isfinite(slope):
-        along = np.linspace(min(0.0, 1.05 * means.index.min()), 1.05 * means.index.max(), 100)
-        ax.plot(along, 1 / (1 + np.exp(-slope * along)), color=ink, zorder=2)
-    ax.axhline(0.5, color="#777777", linewidth=1, linestyle=":", zorder=1)
-    ax.set_xticks(means.index, [f"{np.exp(each):.2g}" for each in means.index])
-    ax.set(ylim=(-0.04, 1.04), ylabel="probability of the better choice")
-    ax.set_xlabel("how many times as much the expensive item is worth")
     return ax
 
 # %% ../../nbs/figures/00_cell.ipynb #9a4762ec

@@ -70,18 +70,13 @@ def _kind(name: str) -> str:
     return name.removeprefix(SUITE).replace("_", " ")
 
 
-def _number(value: float, scale: int = 100, digits: int = 0, sign: bool = False) -> str:
-    "A number times a scale; a half is rounded away from zero, as readers expect."
-    steps = 10**digits
-    rounded = np.copysign(np.floor(abs(round(scale * steps * value, 6)) + 0.5) / steps, value)
-    return signed(rounded, digits).removeprefix("" if sign else "+")
+def _number(value: float, sign: bool = False) -> str:
+    "A share in percent; a half is rounded away from zero, as readers expect."
+    rounded = np.copysign(np.floor(abs(round(100 * value, 6)) + 0.5), value)
+    return signed(rounded, 0).removeprefix("" if sign else "+")
 
 
-_LOOKS: dict[str, dict[str, Any]] = {  # measure -> how its numbers look; others are shares
-    "accuracy_gain": {"unit": "", "sign": True},
-    "belief_difference": {"unit": "", "sign": True},
-    "choice_slope": {"unit": "", "scale": 1, "digits": 2},
-}
+_IN_POINTS = ("accuracy_gain", "belief_difference")  # measures with a sign; others are shares
 
 
 def shown(
@@ -90,12 +85,11 @@ def shown(
     "An estimate with its interval, or why there is none."
     if pd.isna(row["estimate"]):
         return f"– ({status_words(row['status'])})"
-    look = {"unit": "%"} | _LOOKS.get(row["measure"], {})
-    unit, limits = look.pop("unit"), (row["ci_low"], row["ci_high"])
-    number = f"{_number(row['estimate'], **look)}{unit}"
+    sign, limits = row["measure"] in _IN_POINTS, (row["ci_low"], row["ci_high"])
+    number = f"{_number(row['estimate'], sign)}{'' if sign else '%'}"
     if any(map(pd.isna, limits)) or without_width(*limits):
         return number
-    return f"{number} [{' to '.join(_number(each, **look) for each in limits)}]"
+    return f"{number} [{' to '.join(_number(each, sign) for each in limits)}]"
 
 # %% ../../nbs/reporting/05_bets.ipynb #8c07e15a
 CONSTANT = "the best constant policy"
@@ -180,7 +174,7 @@ class Bets:
             | {
                 title: self.bar(name, f"{measure}_{bar}", group)
                 for title, (name, measure, group) in columns.items()
-                if measure not in _LOOKS
+                if measure not in _IN_POINTS
             }
             for bar, words in bars.items()
         ]
@@ -262,8 +256,6 @@ VALUE_KEYS = {
 LETTERS = {
     "same choice": ("order_consistency", "condition={asked}"),
     "place decides": ("position_locked", "condition={asked}"),
-    "balanced accuracy": ("balanced_accuracy",),
-    "slope": ("choice_slope",),
 }
 
 

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'interval', 'intervals', 'shown_name', 'html_table', 'shown', 'prose',
            'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials',
-           'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'choice_points', 'of_every_kind',
-           'first_pair', 'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings',
-           'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label',
-           'score_label', 'human_rows', 'human_table', 'comparison_note', 'familiar_note']
+           'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'of_every_kind', 'first_pair',
+           'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers',
+           'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label', 'score_label',
+           'human_rows', 'human_table', 'comparison_note', 'familiar_note']
 
 # %% ../../nbs/reporting/02_cell.ipynb #188de06c
 import html
@@ -26,8 +26,8 @@ from cogbias.reporting.claims import (
     on_these_prompts,
 )
 from ..design import Contrast, Paradigm, human_reference, selected
-from ..effects import answered, likenesses, read_options, smallest_of_interest, words_in
-from ..effects.bets import better_of_two, kind_words
+from ..effects import answered, likenesses, smallest_of_interest, words_in
+from ..effects.bets import kind_words
 from .markup import NO_FORMULAS, markdown_html, marked, plain_words, visible
 from ..stats.estimates import joined, p_number, p_words
 from ..tables import is_empty
@@ -340,20 +340,6 @@ def level_title_table(
     names = items["cluster"].drop_duplicates()
     about = names.map(dict(paradigm.level_titles))
     return pd.DataFrame({"name": names, "what it is about": about}).dropna()
-
-# %% ../../nbs/reporting/02_cell.ipynb #ff00ab7b
-def choice_points(
-    items: pd.DataFrame,  # an items table
-    trials: pd.DataFrame,  # trials of one participant
-    paradigm: Paradigm,  # whose contrasts
-) -> tuple[pd.DataFrame, Contrast | None]:  # log_ratio and share of every graded pair
-    "How probable the better choice is for every graded pair, and the contrast of its slope."
-    contrast = next((each for each in paradigm.contrasts if each.kind == "choice_slope"), None)
-    if contrast is None or "log_ratio" not in items:
-        return pd.DataFrame(columns=["log_ratio", "share"]), None
-    rows = read_options(answered(trials, items), contrast)
-    shares = better_of_two(rows.part((rows["weight"] > 0) & rows.exact))
-    return shares.groupby(["pair", "log_ratio"], as_index=False)["share"].mean(), contrast
 
 # %% ../../nbs/reporting/02_cell.ipynb #e5547f16
 def of_every_kind(

@@ -104,21 +104,6 @@ def _had_for_nothing(report: "CellReport") -> None:
     show_table(words.accuracy_table(report.effects, report.paradigm))
 
 
-def _choice_curve(report: "CellReport") -> None:
-    "Exact choices between things that lie closer and closer in value."
-    points, sloped = words.choice_points(report.items, report.trials, report.paradigm)
-    if not len(points):
-        return
-    heading("### The choice curve")
-    show(
-        "Exact choices between items that are closer and closer in value. A participant guided by "
-        "value takes the better item more often the better it is; the slope is this sensitivity, "
-        "in logits per unit of the log ratio."
-    )
-    slope = report.rows_of(sloped.measure).query("group == 'all'")["estimate"]
-    show_figure(figures.choice_curve(points, slope.iloc[0]))
-
-
 def _what_was_answered(report: "CellReport") -> None:
     "The numbers or positions that were answered, by condition."
     items, headline = report.items, report.paradigm.headline
@@ -212,7 +197,6 @@ class CellReport:
         show(words.notes(self.paradigm, self.effects))
         if self.paradigm.headline.sense == "accuracy":
             _had_for_nothing(self)
-            _choice_curve(self)
             return
         if self.paradigm.headline.outcome == "value":
             _what_was_answered(self)

@@ -60,8 +60,6 @@ REFERENCES = {
     "Hautus 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing "
     "effects on estimated values of d'. Behavior Research Methods, 27, 46-51. "
     "doi:10.3758/BF03203619",
-    "Obuchowski 1997": "Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve "
-    "data. Biometrics, 53, 567-578. doi:10.2307/2533958",
     "Zou and Donner 2008": "Zou, G. Y., and Donner, A. (2008). Construction of confidence limits "
     "about effect measures. Statistics in Medicine, 27, 1693-1702. doi:10.1002/sim.3095",
 }

@@ -60,7 +60,7 @@ _paradigm_called = paradigm  # where a parameter has its name
 @listing(
     Settings={
         "seed": "of what is drawn: settings, texts and values of managerial/*, invented nouns of "
-        "logic/belief, value sets of choice/certainty with source='fresh'",
+        "logic/belief",
         "...": "arguments of the paradigm's own items(), such as templates",
     },
     Columns=ITEMS.meanings,

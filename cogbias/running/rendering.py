@@ -140,7 +140,6 @@ class StudyReport(NamedTuple):
     apart: dict[str, list[str]]  # paradigm -> who was asked other prompts than most
     asked: list[tuple[str, str, str]]  # participant, paradigm, method
     lines: list[str]  # what failed in the last run
-    seed: int  # of the study
 
 
 def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
@@ -184,7 +183,6 @@ def report_on_study(
             asked_apart(asked),
             [(each.participant, each.paradigm, each.method) for each in asked],
             [line for run in last for line in run.failed],
-            asked[0].seed,
         )
 
 # %% ../../nbs/running/03_rendering.ipynb #1daf137c

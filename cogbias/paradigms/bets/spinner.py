@@ -34,10 +34,9 @@ SPINNER = Modality(
             "yellow",
             "If the spinner, whose three fields are equally large, stops on yellow, "
             "then I {event}.",
-            "1/3",
         ),
-        Side("purple", "If it stops on purple, then I {event}.", "1/3"),
-        Side("gray", "If it stops on gray, then I {event}.", "1/3"),
+        Side("purple", "If it stops on purple, then I {event}."),
+        Side("gray", "If it stops on gray, then I {event}."),
     ),
     no_bet="I should not bet on any of them",
 )

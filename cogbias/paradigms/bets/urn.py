@@ -35,9 +35,8 @@ URN = Modality(
             "red",
             "If I draw a ball from an urn with one red ball and two white balls, "
             "and the ball is red, then I {event}.",
-            "1/3",
         ),
-        Side("white", "If it is white, then I {event}.", "2/3"),
+        Side("white", "If it is white, then I {event}."),
     ),
 )
 PARADIGM = bets(ABOUT, URN)

@@ -19,7 +19,6 @@ from cogbias.kits.bets import (
     RULES,
     TRIVIAL,
     Choice,
-    Choices,
     ItemOrder,
     Orders,
     accuracies,
@@ -77,7 +76,7 @@ TemplateName = Literal["BE", "BV", "CE", "CV"]
 
 
 def _in_all_orders(
-    pair: Pair, template: str, item_order: str, orders: Orders, how: Choices, wordings: Wordings
+    pair: Pair, template: str, item_order: str, orders: Orders, wordings: Wordings
 ) -> Iterator[dict[str, Any]]:
     "One question in all orders of its choices."
     question, choices = value_question(template, pair, item_order, wordings)
@@ -90,7 +89,7 @@ def _in_all_orders(
         **pair_content(pair),
         "first": choices[0].role,
     }
-    for row in asked_in_orders(question, choices, "high", group, orders, how, closing):
+    for row in asked_in_orders(question, choices, "high", group, orders, closing):
         as_published = row["option_order"] == "high low same" and item_order == "hl"
         yield {
             "condition": "value",
@@ -99,7 +98,6 @@ def _in_all_orders(
             "content": content,
             "template": template,
             "item_order": item_order,
-            "article": "literal",
             "is_published": published and pair.item_set == "published" and as_published,
         }
 
@@ -120,14 +118,13 @@ def _items_of(
     item_sets: Sequence[str],
     orders: Orders,
     item_order: ItemOrder,
-    choices: Choices,
     templates: Sequence[str] | None = None,  # None: all there are
 ) -> pd.DataFrame:
     "The questions about values in some wordings."
     named, rows = list(wordings.given if templates is None else templates), []
     for pair in item_pairs(splits, item_sets):
         questions = [
-            [*_in_all_orders(pair, *each, orders, choices, wordings)]
+            [*_in_all_orders(pair, *each, orders, wordings)]
             for each in _templates_asked(pair, named)
         ]
         rows += dealt(questions, pair.number)
@@ -138,14 +135,13 @@ def _items_of(
 def items(
     seed: Seed = 0,  # study seed; nothing is drawn
     splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
-    item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh, graded
+    item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh
     templates: Sequence[TemplateName] = ("BE", "BV", "CE", "CV"),
-    orders: Orders = "latin",  # of the choices: rotations, the published one, or all
+    orders: Orders = "latin",  # of the choices: rotations, or the published one
     item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one
-    choices: Choices = "listed",  # in one string with the question, or apart from it
 ) -> pd.DataFrame:  # an items table
     "The questions about values."
-    return _items_of(WORDINGS, seed, splits, item_sets, orders, item_order, choices, templates)
+    return _items_of(WORDINGS, seed, splits, item_sets, orders, item_order, templates)
 
 # %% ../../../nbs/paradigms/bets/value.ipynb #63ea0f1d
 VALUE_TRUTHS = {

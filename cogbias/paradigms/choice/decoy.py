@@ -6,7 +6,7 @@
 __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'DECOYS', 'DECOY_KINDS', 'ORDERS', 'ANSWER_FORMATS', 'WORDINGS', 'Texts',
            'LABELS', 'GRIDS', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM',
            'Product', 'Offer', 'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price',
-           'decoys', 'symmetric_decoys', 'refuse_symmetric', 'phrase', 'items', 'choose_product', 'quality_per_dollar']
+           'decoys', 'phrase', 'items', 'choose_product', 'quality_per_dollar']
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b2336b56
 import math
@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from ...design import Contrast, Paradigm
-from ...tables import CogbiasError, item_table, option, shipped
+from ...tables import item_table, option, shipped
 from ...kits.frames import Frame, money
 from ...kits.rules import Rule, softmax, weighs
 from ...kits.shelf import wordings_of
@@ -88,13 +88,12 @@ def _sets_of(source: str) -> tuple[ValueSet, ...]:
 def value_sets(
     source: str = "repaired",  # repaired or published
     products: Sequence[str] = tuple(PRODUCTS),  # which products
-    target_sides: Sequence[str] = TARGET_SIDES,  # which sides
-) -> list[ValueSet]:  # 54 per side where all products take part
+) -> list[ValueSet]:  # 108 where all products take part, half of them on either side
     "The value sets that a study uses."
     return [
         values
         for name in products
-        for side in target_sides
+        for side in TARGET_SIDES
         for values in _sets_of(source)
         if (values.product, values.target_side) == (name, side)
     ]
@@ -162,31 +161,6 @@ def decoys(
         code: Offer(decoy_price(bought, price, factor), max(0.0, quality - lost))
         for code, (factor, lost) in DECOYS.items()
     }
-
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #34b34484
-def symmetric_decoys(
-    value_sets: Sequence[ValueSet],  # what is to be asked
-) -> list[str]:  # product, side and kind of each, such as phone/expensive/frequency
-    "The decoys that are not asymmetrically dominated."
-    return [
-        f"{values.product}/{values.target_side}/{DECOY_KINDS[values.target_side][code]}"
-        for values in value_sets
-        for code, decoy in decoys(values).items()
-        if not asymmetrically_dominated(values.target, values.competitor, decoy)
-    ]
-
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #cf2c4c0b
-def refuse_symmetric(
-    value_sets: Sequence[ValueSet],  # what is to be asked
-) -> None:
-    "Raise a CogbiasError where a decoy is not asymmetrically dominated."
-    failed = symmetric_decoys(value_sets)
-    if failed:
-        raise CogbiasError(
-            f"choice/decoy: {len(failed)} decoys ({', '.join(sorted({*failed}))}) are not "
-            "dominated by the target alone; use source='repaired', or allow_symmetric=True to "
-            "keep them with the factor asymmetric=False"
-        )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6386fae0
 def _places_of_roles(permutation_id: int, roles: tuple[str, ...]) -> dict[str, int]:
@@ -389,12 +363,11 @@ def _prompts_of_value_set(
 GRIDS = ("default", "published")
 
 
-def _is_asked_by_default(values: ValueSet, target_sides: Sequence[str]) -> bool:
+def _is_asked_by_default(values: ValueSet) -> bool:
     "Whether a value set is one of twelve of its product and has its own target side."
     price, quality = values.price_index - 1, values.quality_index - 1
     number = price // 2 + quality + list(PRODUCTS).index(values.product)
-    sides = [each for each in TARGET_SIDES if each in target_sides]
-    return price < 4 and values.target_side == sides[number % len(sides)]
+    return price < 4 and values.target_side == TARGET_SIDES[number % 2]
 
 
 def _few_prompts(values: ValueSet, templates: Sequence[Any]) -> set[tuple[Any, str | None, int]]:
@@ -415,16 +388,12 @@ def _items_of(
     grid: str,
     source: str,
     products: Sequence[str],
-    target_sides: Sequence[str],
     answer_formats: Sequence[str],
-    allow_symmetric: bool,
 ) -> pd.DataFrame:
     "The prompts in some wordings."
-    chosen, templates = value_sets(source, products, target_sides), tuple(wordings.given)
-    if not allow_symmetric:
-        refuse_symmetric(chosen)
+    chosen, templates = value_sets(source, products), tuple(wordings.given)
     if grid == "default":
-        chosen = [each for each in chosen if _is_asked_by_default(each, target_sides)]
+        chosen = [each for each in chosen if _is_asked_by_default(each)]
     asked = {values: _few_prompts(values, templates) for values in chosen}
     return item_table(
         "choice/decoy",
@@ -443,16 +412,12 @@ def items(
     grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 208
     source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
     products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
-    target_sides: Sequence[Literal[*TARGET_SIDES]] = TARGET_SIDES,  # expensive, cheaper
     answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
         "label",
     ),  # label: asks for the brand alone; bare: ends as published
-    allow_symmetric: bool = False,  # keep decoys that both options dominate
 ) -> pd.DataFrame:  # an items table
     "The prompts of the decoy design."
-    return _items_of(
-        WORDINGS, seed, grid, source, products, target_sides, answer_formats, allow_symmetric
-    )
+    return _items_of(WORDINGS, seed, grid, source, products, answer_formats)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
 _SCORE_OF_TARGET = MappingProxyType({"target": 1.0, "competitor": 0.0, "decoy": 0.0})
@@ -464,15 +429,6 @@ CONTRASTS = (
         include="asymmetric",
         note="target's share of the answers that name one of the two real options; per cluster, "
         "then products weigh alike",
-    ),
-    Contrast(
-        "log_odds_shift",
-        "Decoy effect, log-odds",
-        kind="log_odds_shift",
-        score=MappingProxyType({"target": 1.0, "competitor": 0.0}),
-        include="asymmetric",
-        unit="logit",
-        note="log-odds of target against competitor; a share has less room near 0 and 1",
     ),
     Contrast(
         "target_share_change_absolute",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...design import About
-from ...kits.classic import against, alone, classic
+from ...kits.classic import against, classic
 from ...kits.rules import knows, pulled
 from ...kits.variants import Invariant, Numbers, Question, Variable, content_sets
 
@@ -152,13 +152,6 @@ PARADIGM = classic(
         "Difference of medians",
         "the same with medians",
         kind="median_difference",
-    ),
-    alone(
-        "treatment",
-        "deviation_from_truth",
-        "Deviation from the true chance, large category",
-        "mean percentage when the category is large, minus the right answer",
-        kind="deviation_from_truth",
     ),
     rules={
         "human": pulled("share", 0.15, 2.0),
