@@ -142,14 +142,17 @@ def test_planted_effects(name, tables):
 
 # the formulas of the thesis, for a choice answered a hundred times in each group
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-def test_the_persona_arrives_exactly_once(backend):
-    "A server gets the persona once where the variant has one, in the system message alone."
+@pytest.mark.parametrize(
+    "style, role", [("default", "system"), ("documented", "system"), ("executed", "user")]
+)
+def test_the_persona_arrives_exactly_once(backend, style, role):
+    "A server gets the persona once where the variant has one, where the style puts it, only there."
     from doubles import Double
 
     from cogbias.participants import participant
 
     items = paradigm("classic/sunk_cost").items(
-        variants=["base", "no_persona"], contents="published", counterbalance=False
+        variants=["base", "no_persona"], contents="published", counterbalance=False, style=style
     )
     with Double() as double:
         who = participant(
@@ -167,5 +170,7 @@ def test_the_persona_arrives_exactly_once(backend):
         ]
         assert len(mine) == 1, (row["variant"], row["condition"])
         where = [each["role"] for each in mine[0] for _ in range(each["content"].count(PERSONA))]
-        assert where == (["system"] if row["variant"] == "base" else [])
-        assert sum(each["role"] == "system" for each in mine[0]) == 1
+        assert where == ([role] if row["variant"] == "base" else [])
+        assert sum(each["role"] == "system" for each in mine[0]) == (
+            0 if style == "executed" else 1
+        )

@@ -19,6 +19,7 @@ from cogbias.kits.variants import (
     CHOICE_FACTORS,
     NUMBER_FACTORS,
     Question,
+    Style,
     VariantNames,
     one_wording,
     question_items,
@@ -140,17 +141,19 @@ def items_of(
         variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
         contents: str = "all",  # all, published, or the name of one content set
         counterbalance: bool = True,  # ask both orders of the options
+        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of an experiment that offers options."
-        return question_items(question, variants, contents, counterbalance)
+        return question_items(question, variants, contents, counterbalance, style)
 
     def numbers(
         seed: Seed = 0,  # study seed; nothing is drawn
         variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
         contents: str = "all",  # all, published, or the name of one content set
+        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of an experiment that asks for a number."
-        return question_items(question, variants, contents)
+        return question_items(question, variants, contents, style=style)
 
     return numbers if question.numbers else choices
 
@@ -162,17 +165,18 @@ def classic(
     rules: Mapping[
         str, Rule
     ],  # simulated participant -> how it answers; human and rational at least
+    items: Callable[..., pd.DataFrame] | None = None,  # where no other question has such items
     items_from: Callable[
         [Question], Callable[..., pd.DataFrame]
-    ] = items_of,  # question -> its items()
+    ] = items_of,  # question -> its items(), where there are settings of its own
     factors: Mapping[str, str] = {},  # further column of the items -> meaning
     **more: Any,  # whatever else a paradigm takes: levels, roles that do not count, trivial, ...
 ) -> Paradigm:
     "A classic experiment as a paradigm: items, factors, contrasts and the caveat of one wording."
     usual = {
         "name": question.paradigm,
-        "items": items_from(question),
-        "items_from": items_from,
+        "items": items or items_from(question),
+        "items_from": None if items else items_from,
         "contrasts": contrasts_of(question, measures, more.get("roles", {})),
         "rules": rules,
         "factors": (NUMBER_FACTORS if question.numbers else CHOICE_FACTORS) | dict(factors),
