@@ -301,7 +301,8 @@ MaxPrompts = Annotated[int | None, _option("max_prompts", "--max-prompts")]
 ItemsFile = Annotated[str | None, _option("items_file", "--items", " (see 'cogbias import')")]
 Where = Annotated[list[str] | None, _option("where", "", REPEATABLE, metavar="FACTOR=LEVEL")]
 BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", help="Server address for openai/ and ollama/ models.")
+    str | None,
+    typer.Option("--base-url", help="Server address for openai/, anthropic/ and ollama/ models."),
 ]
 Set = Annotated[
     list[str] | None,
@@ -403,7 +404,7 @@ def _settings_by_model(
     found = {}
     for model in models:
         own = {} if is_simulated(model) else _settings(pairs)
-        if base_url and model.startswith(("openai/", "ollama/")):
+        if base_url and model.startswith(("openai/", "anthropic/", "ollama/")):
             own["base_url"] = base_url
         found |= {model: own} if own else {}
     return found

@@ -546,7 +546,7 @@ def draw_listed(
 
     def generate(seed: int) -> Generation:
         body = who.complete(messages, who.dialect, count, **{**drawing, "seed": seed, **more})
-        who.check_served(body)
+        who.check_served(who.dialect.served, body.model)
         return body.generation()
 
     return draw_until(generate, wanted)
@@ -661,17 +661,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             taken.settle(**body.generation().counts)
         return body
 
-    def check_served(self, body: Completion) -> None:
-        "Refuse the answer of another model than the one that was probed."
-        before = self.dialect.served
-        if before and not body.model:
-            raise Unfit("the answer does not say which model gave it")
-        if body.model != before:
-            raise CogbiasError(
-                f"{self.name}: the server now answers as {body.model!r:.80}, not {before!r:.80}; "
-                f"answers so far are stored, run again to ask the other one everything"
-            )
-
     def ruled_out(self) -> str:
         "Why probabilities would not be those of the answers."
         if reason := super().ruled_out():
@@ -761,7 +750,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             self.connection.learned["schema refused"] = True
             _log.warning("%s: the server refuses response_format; asked without it", self.name)
             body = ask()
-        self.check_served(body)
+        self.check_served(self.dialect.served, body.model)
         return body.answer(request.item, self.max_tokens)
 
     def check_same(self) -> None:

@@ -532,6 +532,20 @@ class ServerParticipant(ServerSettings):
     def check_same(self) -> None:
         "Refuse to go on where another model answers than the one that was found."
 
+    def check_served(
+        self,
+        before: str | None,  # which model answered, or would
+        now: str | None,  # which one says that it has
+    ) -> None:
+        "Refuse the answer of another model than the one that was found."
+        if before and not now:
+            raise Unfit("the answer does not say which model gave it")
+        if now != before:
+            raise CogbiasError(
+                f"{self.name}: the server now answers as {now!r:.80}, not {before!r:.80}; "
+                f"answers so far are stored, run again to ask the other one everything"
+            )
+
     # what all have
 
     @property

@@ -190,7 +190,8 @@ class Guard:
         self.inner.__exit__(*error)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #9d5888a5
-_LOGGERS = ("httpx", "httpx2", "openai", "openai._base_client", "ollama")
+_LOGGERS = ("httpx", "httpx2", "openai", "openai._base_client", "anthropic", "ollama")
+_LOGGERS += ("anthropic._base_client",)
 
 
 def _scrub_record(record: logging.LogRecord) -> bool:
