@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 328_700, "functions": 2_562, "raises": 406}
+BUDGET = {"nodes": 329_300, "functions": 2_572, "raises": 406}
 
 
 def is_docstring(node: ast.stmt) -> bool:

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'LONGEST_TOKEN', 'OPENING', 'TRIES', 'SAME_DISTANCE', 'LOST', 'NO_LISTS', 'CHECK_SECONDS',
-           'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'ServerSettings', 'ListedToken',
-           'tempered', 'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words',
-           'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer',
-           'NextTokenReader', 'Connection', 'patiently', 'connections_kept', 'ServerParticipant']
+           'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'effort_asked', 'ServerSettings',
+           'ListedToken', 'tempered', 'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list',
+           'has_list_or_words', 'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route',
+           'opens_without_answer', 'NextTokenReader', 'Connection', 'patiently', 'connections_kept',
+           'ServerParticipant']
 
 # %% ../../nbs/elicitation/07_server.ipynb #89099fd7
 import math
@@ -130,6 +131,13 @@ def joined(
     return "; ".join(note for note in notes if note) or None
 
 # %% ../../nbs/elicitation/07_server.ipynb #b9e70052
+def effort_asked(
+    think: bool | str,  # whether a model thinks, or how much
+) -> str:
+    "How much thinking is asked for, in a word."
+    return think if isinstance(think, str) else "on" if think else "none"
+
+
 @dataclass(frozen=True)
 class ServerSettings:
     "Who is asked, and how: what can be told to every backend of a server."
@@ -167,6 +175,11 @@ class ServerSettings:
         return participant_name(
             self.backend, self.model, **{name: self._setting_in_a_name(name) for name in differing}
         )
+
+    @property
+    def misfit(self) -> str:
+        "Which of its settings its model is known not to take; nobody is contacted."
+        return ""
 
     def _setting_in_a_name(self, name: str) -> Any:
         "A setting, short enough for a name."
@@ -250,6 +263,7 @@ class Generation(NamedTuple):
     tokens_out: int | None = None  # likewise, of what was written
     thinking: str = ""  # that came apart
     finish: str | None = None  # why the model stopped
+    tokens_thinking: int | None = None  # of what was written, where they are counted apart
 
     @property
     def said(self) -> str:
@@ -276,6 +290,7 @@ class Generation(NamedTuple):
         "Read it in words."
         content, thinking = thinking_apart(self.content, self.thinking, max_tokens)
         received = {"thinking": thinking, "finish_reason": self.finish} | self.counts
+        received["tokens_thinking"] = self.tokens_thinking
         return answer_from_text(item, content, **received)
 
 
@@ -494,6 +509,11 @@ class ServerParticipant(ServerSettings):
         raise NotImplementedError
 
     @property
+    def effort_sent(self) -> str | None:
+        "How much thinking it is told to do, in the words in which its server is told."
+        return effort_asked(self.think)
+
+    @property
     def trying_out(self) -> TryingOut | None:
         "What finding out about its server takes; None where a backend does not say."
         return None
@@ -635,6 +655,10 @@ class ServerParticipant(ServerSettings):
                 f"use method text"
             )
 
+    def with_effort(self, answer: Answer) -> Answer:
+        "An answer that says how much thinking was asked for."
+        return answer._replace(effort=effort_asked(self.think), effort_sent=self.effort_sent)
+
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request once, as the answers arrive."
         self.check_ready(method)
@@ -645,7 +669,10 @@ class ServerParticipant(ServerSettings):
                 attempts.request, attempts.reader = request, self.reader(self, request.item)
             return attempts.reader.answer()
 
-        ask = {"text": self.answer_in_words, "option_probability": measured}[method]
+        def in_words(request: Request) -> Answer:
+            return self.with_effort(self.answer_in_words(request))
+
+        ask = {"text": in_words, "option_probability": measured}[method]
         patiently(self.check_same, self.fault)
         checked = time.monotonic()
         answers = ask_all(ask, requests, self.fault, concurrency=self.concurrency, who=self)

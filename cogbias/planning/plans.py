@@ -17,7 +17,7 @@ import pandas as pd
 from .power import Powers
 from cogbias.planning.spending import (
     asked_elsewhere,
-    limit_fault,
+    refusals,
     spent_line,
     study_price,
     unpriced,
@@ -210,7 +210,7 @@ def plan_run(
         ),
         *_said_of(table["participant"], pd.Series(known)),
     ]
-    refused = [*missing_starts(study, outputs), *filter(None, [limit_fault(study)])]
+    refused = [*missing_starts(study, outputs), *refusals(study)]
     return PlannedRun(table, of_models, pd.DataFrame(by_power), notes, refused)
 
 # %% ../../nbs/planning/03_plans.ipynb #e5e70068
