@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['TASKS', 'EXAMPLES', 'app', 'REPEATABLE', 'StudyFile', 'Models', 'Paradigms', 'ParadigmName', 'Outputs',
            'OutputsFolder', 'Out', 'Repeats', 'Temperature', 'Valid', 'Method', 'StudySeed', 'Seed', 'MaxPrompts',
-           'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Jobs', 'AsJson',
-           'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan', 'run_command', 'train',
-           'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site', 'verify', 'import_command',
-           'export_command']
+           'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Batch', 'Jobs',
+           'AsJson', 'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan', 'run_command',
+           'train', 'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site', 'verify',
+           'import_command', 'export_command']
 
 # %% ../nbs/11_cli.ipynb #f691f478
 import json
@@ -334,6 +334,7 @@ Prices = Annotated[
         metavar="MODEL=IN,OUT",
     ),
 ]
+Batch = Annotated[bool, _option("batch")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Number of processes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -428,6 +429,7 @@ def _study(
     extractor: Extractor = None,
     limit: Limits = None,
     price: Prices = None,
+    batch: Batch = False,
 ) -> tuple[Study, Path]:
     "The study that the options describe, and the folder of its results."
     from dataclasses import asdict
@@ -455,6 +457,7 @@ def _study(
         "items_file": items_file,
         "where": _levels(where),
         "extractor": extractor,
+        "batch": batch or None,
     }
     asked = base | {name: value for name, value in given.items() if value not in (None, [])}
     asked["limits"] = {**asked.get("limits", {}), **_limits(limit)}
@@ -681,6 +684,9 @@ def run_command(
         bool, typer.Option("--keep-asking", help="Continue if the first answers are unreadable.")
     ] = False,
     allow_command: AllowCommand = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="With --batch: cancel its batches, and ask nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: collect missing answers, estimate effects, write reports.
@@ -688,8 +694,11 @@ def run_command(
     Example: cogbias run --model sim/human --paradigm classic/framing
     """
     from cogbias.backends.command import may_start
-    from cogbias.running.studies import run_study
+    from cogbias.running.studies import cancel_study, run_study
 
+    if cancel:
+        _print(*cancel_study(asked, outputs))
+        return
     with may_start([*asked.models, asked.extractor or ""], allow_command):
         outcome = run_study(asked, outputs, jobs, reports, cluster, True, keep_asking)
     _say_outcome(outcome, outputs, as_json)

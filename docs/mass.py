@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 329_300, "functions": 2_572, "raises": 406}
+BUDGET = {"nodes": 335_400, "functions": 2_630, "raises": 418}
 
 
 def is_docstring(node: ast.stmt) -> bool:

@@ -5,20 +5,23 @@
 # %% auto #0
 __all__ = ['ANTHROPIC_URL', 'BUDGETS', 'OFF', 'ALWAYS_THINK', 'NOT_TEMPERED', 'OURS', 'MODELS', 'SETTINGS', 'server_url',
            'make_client', 'Reply', 'ModelCard', 'thinking_fields', 'AnthropicSettings', 'AnthropicParticipant',
-           'PARTICIPANT']
+           'AnthropicBatches', 'PARTICIPANT']
 
 # %% ../../nbs/backends/anthropic.ipynb #anthropic-imports
+import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from datetime import datetime
 from urllib.parse import urlsplit
 
 from annotated_types import Predicate
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from .openai import fetch_page, through_client
+from .openai import fetch_page
+from ..elicitation.batches import Batches, Id, Result, Seen
 from cogbias.elicitation.calls import (
     check_base_url,
     check_no_secret,
@@ -31,8 +34,17 @@ from cogbias.elicitation.server import (
     ServerParticipant,
     ServerSettings,
     messages_of,
+    one_line,
 )
-from ..elicitation.transport import Count, Name, Refusal, as_model, guard, plain_facts
+from cogbias.elicitation.transport import (
+    Count,
+    Name,
+    Refusal,
+    as_model,
+    guard,
+    plain_facts,
+    through_client,
+)
 from ..participants import Answer, Request
 from ..settings import AtOnce, Setting, check_settings, settings_of
 from ..tables import CogbiasError
@@ -276,6 +288,11 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
             {"model": self.model, "max_tokens": self.max_tokens} | warm | thinking | {**self.extra}
         )
 
+    @property
+    def batches(self) -> "AnthropicBatches":
+        "The batches of its server."
+        return AnthropicBatches(self)
+
     def question(self, request: Request) -> dict[str, Any]:
         "The body of a request in words."
         *system, user = messages_of(request.item, self.system)
@@ -321,6 +338,68 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
             "concurrency": self.concurrency,
         }
         return plain_facts(facts)
+
+# %% ../../nbs/backends/anthropic.ipynb #anthropic-batches
+class _Batch(BaseModel):
+    id: Id
+    processing_status: Name
+    created_at: datetime
+    expires_at: datetime | None = None
+    request_counts: dict[str, Count] = {}
+
+    def seen(self) -> Seen:
+        "What is to know of it."
+        ended, count = self.processing_status == "ended", sum(self.request_counts.values())
+        told = self.id, self.processing_status, ended, count, self.created_at, self.expires_at
+        return Seen(*told)
+
+
+class _Batches(BaseModel):
+    data: list[_Batch]
+    has_more: bool = False
+
+
+class _Said(BaseModel):
+    message: str = ""
+
+
+class _Fault(BaseModel):
+    error: _Said = _Said()
+
+
+class _Outcome(BaseModel):
+    type: Name
+    message: dict[str, Any] | None = None
+    error: _Fault = _Fault()
+
+
+class _Line(BaseModel):
+    custom_id: str
+    result: _Outcome
+
+
+class AnthropicBatches(Batches):
+    "The batches of Anthropic."
+
+    path, after, page, entry = "/v1/messages/batches", "after_id", _Batches, _Batch
+    marked = False
+
+    def create(self, asked: Mapping[str, Any], file_id: str, mark: str) -> Seen:
+        "Begin a batch."
+        told = [{"custom_id": key, "params": body} for key, body in asked.items()]
+        return self.seen(self.fetched("post", self.path, body={"requests": told}))
+
+    def lines(self, seen: Seen) -> bytes:
+        "The results."
+        return self.fetched("get", f"{self.path}/{seen.server_id}/results")
+
+    def result(self, line: bytes) -> Result:
+        "What a line says."
+        told = as_model(_Line, line)
+        kind, message, fault = told.result.type, told.result.message, told.result.error
+        if kind == "succeeded" and message:
+            return Result(told.custom_id, json.dumps(message).encode())
+        return Result(told.custom_id, None, one_line(fault.error.message or kind))
 
 # %% ../../nbs/backends/anthropic.ipynb #anthropic-door
 OURS = (

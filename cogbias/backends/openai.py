@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['OPENAI_URL', 'KINDS', 'NEUTRAL', 'ALWAYS_THINK', 'PROBE', 'SHORT', 'ROUTES', 'LONGEST_LISTS', 'DRAWING', 'OURS',
-           'MODELS', 'SETTINGS', 'server_url', 'make_client', 'through_client', 'Completion', 'complete', 'ModelCard',
-           'fetch_page', 'read_model_card', 'Dialect', 'fields_of', 'OpenaiSettings', 'thinkings', 'refused_field',
-           'find_dialect', 'draw_listed', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
+           'MODELS', 'SETTINGS', 'server_url', 'make_client', 'Completion', 'complete', 'ModelCard', 'fetch_page',
+           'read_model_card', 'Dialect', 'fields_of', 'OpenaiSettings', 'thinkings', 'refused_field', 'find_dialect',
+           'OpenaiBatches', 'draw_listed', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/openai.ipynb #74922bfd
 import json
@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from datetime import datetime
 from urllib.parse import urlsplit
 
 from annotated_types import Gt, Le, Predicate
@@ -24,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue
 from typing_extensions import NotRequired, TypedDict
 
 from ..elicitation.answer_trees import Measured
+from ..elicitation.batches import Batches, Id, Result, Seen
 from cogbias.elicitation.calls import (
     check_base_url,
     check_no_secret,
@@ -66,7 +68,7 @@ from cogbias.elicitation.transport import (
     guard,
     last_word,
     plain_facts,
-    unfit_behind,
+    through_client,
 )
 from ..elicitation.limits import taking
 from ..participants import Answer, Request
@@ -116,16 +118,6 @@ def make_client(
         max_retries=0,
         http_client=guard(network, server_of(url), timeout),
     )
-
-
-def through_client(
-    call: Callable[[], Any],  # of the SDK
-) -> Any:
-    "What a call gives; raises what went wrong on the way, not what the SDK makes of it."
-    try:
-        return call()
-    except Exception as error:
-        raise unfit_behind(error) or error from None
 
 # %% ../../nbs/backends/openai.ipynb #d58a46c9
 class _Strict(BaseModel):
@@ -541,6 +533,109 @@ def find_dialect(
         )
     return taken[0]
 
+# %% ../../nbs/backends/openai.ipynb #openai-batches
+class _Counted(BaseModel):
+    total: Count = 0
+
+
+class _Said(BaseModel):
+    message: str = ""
+
+
+class _Faults(BaseModel):
+    data: list[_Said] | None = None
+
+
+class _Batch(BaseModel):
+    id: Id
+    status: Name
+    created_at: datetime
+    expires_at: datetime | None = None
+    metadata: dict[str, str] | None = None
+    request_counts: _Counted | None = None
+    output_file_id: Id | None = None
+    error_file_id: Id | None = None
+    errors: _Faults | None = None
+
+    def seen(self) -> Seen:
+        "What is to know of it."
+        return Seen(
+            self.id,
+            self.status,
+            self.status in ("failed", "completed", "expired", "cancelled"),
+            (self.request_counts or _Counted()).total,
+            self.created_at,
+            self.expires_at,
+            (self.metadata or {}).get("cogbias", ""),
+            tuple(filter(None, (self.output_file_id, self.error_file_id))),
+            "; ".join(one_line(each.message) for each in (self.errors and self.errors.data) or []),
+        )
+
+
+class _Batches(BaseModel):
+    data: list[_Batch]
+    has_more: bool = False
+
+
+class _File(BaseModel):
+    id: Id
+
+
+class _Response(BaseModel):
+    status_code: int = 200
+    body: dict[str, Any] = {}
+
+
+class _Line(BaseModel):
+    custom_id: str
+    response: _Response | None = None
+    error: _Said | None = None
+
+
+class OpenaiBatches(Batches):
+    "The batches of OpenAI, and of servers that have its protocol."
+
+    path, after, page, entry, marked = "/batches", "after", _Batches, _Batch, True
+
+    def upload(self, asked: Mapping[str, Any]) -> str:
+        "Send the file of the requests."
+        try:
+            self.fetched("get", self.path, options={"params": {"limit": 1}})
+        except Refusal as refusal:
+            if refusal.status in (404, 405, 501):
+                raise CogbiasError(
+                    f"{self.who.name}: its server has no batches; run without --batch"
+                ) from None
+            raise
+        fixed = {"method": "POST", "url": "/v1/chat/completions"}
+        lines = [{"custom_id": key, **fixed, "body": body} for key, body in asked.items()]
+        file = "requests.jsonl", "\n".join(map(json.dumps, lines)).encode()
+        call = self.who.client.files.with_raw_response.create
+        raw = through_client(lambda: call(file=file, purpose="batch"))
+        return as_model(_File, raw.http_response.content).id
+
+    def create(self, asked: Mapping[str, Any], file_id: str, mark: str) -> Seen:
+        "Begin a batch of a file that was uploaded."
+        told = {"input_file_id": file_id, "endpoint": "/v1/chat/completions"}
+        told |= {"completion_window": "24h", "metadata": {"cogbias": mark}}
+        return self.seen(self.fetched("post", self.path, body=told))
+
+    def lines(self, seen: Seen) -> bytes:
+        "Both files of results."
+        return b"\n".join(self.fetched("get", f"/files/{each}/content") for each in seen.files)
+
+    def result(self, line: bytes) -> Result:
+        "What a line says."
+        told = as_model(_Line, line)
+        if told.response and told.response.status_code == 200:
+            return Result(told.custom_id, json.dumps(told.response.body).encode())
+        refused = told.response and Refusal(
+            told.response.status_code, json.dumps(told.response.body)
+        )
+        return Result(
+            told.custom_id, None, str(refused or one_line(told.error and told.error.message))
+        )
+
 # %% ../../nbs/backends/openai.ipynb #7b737353
 ROUTES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -755,13 +850,38 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         }
         return joined(*(words for words, holds in odd.items() if holds))
 
-    def answer_in_words(self, request: Request) -> Answer:
-        "Ask in words; held to a schema where the item has one and the server knows such a thing."
-        messages, schema = messages_of(request.item, self.system), {}
+    def schema_of(self, request: Request) -> dict[str, Any]:
+        "The field that holds an answer to its item's schema, where the server knows such a thing."
         wanted = request.item.get("response_schema")
-        if wanted and "schema refused" not in self.connection.learned:
-            named = {"name": "answer", "schema": wanted, "strict": True}
-            schema = {"response_format": {"type": "json_schema", "json_schema": named}}
+        if not wanted or "schema refused" in self.connection.learned:
+            return {}
+        named = {"name": "answer", "schema": wanted, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+    @property
+    def batches(self) -> OpenaiBatches:
+        "The batches of its server, where it has them."
+        return OpenaiBatches(self)
+
+    def question(self, request: Request) -> dict[str, Any]:
+        "The body of a request in words."
+        kind, more = self.model_card.kind, {"seed": request.seed, **self.schema_of(request)}
+        asked = {"model": self.model, "messages": messages_of(request.item, self.system)}
+        return (
+            asked
+            | fields_of(self, kind, self.dialect, **more)
+            | {self.dialect.limit: self.max_tokens}
+        )
+
+    def read(self, content: bytes, request: Request) -> Answer:
+        "The answer that a body holds."
+        body = as_model(Completion, content)
+        self.check_served(self.dialect.served, body.model)
+        return body.answer(request.item, self.max_tokens)
+
+    def answer_in_words(self, request: Request) -> Answer:
+        "Ask in words."
+        messages, schema = messages_of(request.item, self.system), self.schema_of(request)
         ask = lambda **more: self.complete(  # noqa: E731
             messages, self.dialect, self.max_tokens, seed=request.seed, **more
         )

@@ -518,6 +518,11 @@ class ServerParticipant(ServerSettings):
         "What finding out about its server takes; None where a backend does not say."
         return None
 
+    @property
+    def batches(self) -> Any:
+        "The batches of its provider; None where there are none."
+        return None
+
     def make_client(self) -> Any:
         "The client of its library, with limits."
         raise NotImplementedError
