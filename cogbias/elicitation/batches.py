@@ -441,9 +441,9 @@ def answers_in_batches(
                     pause = min(1.5 * pause, PAUSES[1])
         except KeyboardInterrupt:
             _log.warning(
-                "%s left running; the same command comes back for the answers, 'cogbias status "
-                "%s' shows their states, and --cancel ends them",
-                *(counted(len(waiting), "batch"), folder.path),
+                "batches left running: %d; the same command comes back for the answers, 'cogbias "
+                "status %s' shows their states, and --cancel ends them",
+                *(len(waiting), folder.path),
             )
             raise
 
