@@ -271,6 +271,16 @@ def test_a_limit_holds_for_a_batch(tmp_path: Path) -> None:
         assert "the limit of 1e-05 usd is reached" in run(study, tmp_path)[-1] and not double.held
 
 
+def test_two_steps_are_two_rounds_of_batches(tmp_path: Path) -> None:
+    with Providers(every=10**6) as double:
+        study = study_of("anthropic", double, method="two_step", paradigms=["classic/framing"])
+        assert run(study, tmp_path) == []
+        first, second = double.held
+        assert len(first.asked) == len(second.asked) == 12 and not {*first.asked} & {*second.asked}
+        with Folder(tmp_path) as folder:
+            assert len(trials(folder)) == len(trials(folder, step="reasoning")) == 12
+
+
 @pytest.mark.parametrize("batch", [True, False])
 def test_effort_is_stored_either_way(provider: str, tmp_path: Path, batch: bool) -> None:
     with Providers(every=10**6) as double:

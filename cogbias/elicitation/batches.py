@@ -138,7 +138,7 @@ class Entry(NamedTuple):
     batch_id: int
     participant: str
     server: str
-    batch_key: str  # hash of the ids
+    batch_key: str  # hash of the ids and the time: the mark that is sent along
     ids: list[str]  # of requests whose results are not stored
     began_at: float  # seconds since the epoch
     file_id: str | None
@@ -282,7 +282,7 @@ class _Asking:
     def intend(self, ids: Sequence[str]) -> Entry:
         "Write down that a batch is about to be sent, and set aside what it may cost."
         call_id, now = None, time.time()
-        key, server = content_hash(sorted(ids), 48), server_of(self.who.address)
+        key, server = content_hash([sorted(ids), now], 48), server_of(self.who.address)
         with self.folder.at_once() as db:
             if self.meter:
                 lengths = (
@@ -351,13 +351,15 @@ class _Asking:
         "The answers of a batch that has ended, with their places; ids that nobody asks for now."
         results = self.results(entry, seen)
         why = seen.said if seen and seen.said else "the batch ended without a result for it"
+        sent = datetime.fromtimestamp(entry.began_at, timezone.utc).isoformat(timespec="seconds")
         came, left = [], []
         for each in entry.ids:
             result = results.get(each, Result(each, None, why))
             if each not in self.places:
                 left += [each] if result.body is not None else []
                 continue
-            came.append((self.places[each], self.answer(self.requests[self.places[each]], result)))
+            answer = self.answer(self.requests[self.places[each]], result)
+            came.append((self.places[each], answer._replace(started_at=sent)))
         if entry.call_id and self.meter:
             with self.folder.at_once():  # once, whatever happens to what follows
                 settle(self.folder, entry.call_id, self.paid(results.values()), 0.0)

@@ -7,6 +7,7 @@ __all__ = ['BATCH', 'SECONDS', 'FIRST', 'CellAsked', 'ask_cells', 'Part', 'Came'
 
 # %% ../../nbs/running/01_collecting.ipynb #d7610782
 import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -262,6 +263,9 @@ def _second_step(
     return open_ones, requests
 
 # %% ../../nbs/running/01_collecting.ipynb #6e4533e5
+_log = logging.getLogger(__name__)
+
+
 class _InBatches(NamedTuple):
     "What one participant is asked in batches."
 
@@ -328,8 +332,11 @@ class _Collection:
                 if part.method == "text" and has_batches(asked):
                     mine = apart.setdefault(asked.name, _InBatches(asked, []))
                     mine.asked.extend((part.cell, *each) for each in enumerate(part.requests))
-                else:
-                    rest.append(part)
+                    continue
+                rest.append(part)
+                if calls_out(asked.name):
+                    told = ": ".join([asked.name, self.cells[part.cell].asked.paradigm])
+                    _log.warning("%s is asked directly, at the full price, by %s", told, part.method)
             if rest:
                 direct.append((study, outputs, place, rest, keep_asking))
         return direct, [*apart.values()]
