@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['TASKS', 'EXAMPLES', 'app', 'REPEATABLE', 'StudyFile', 'Models', 'Paradigms', 'ParadigmName', 'Outputs',
            'OutputsFolder', 'Out', 'Repeats', 'Temperature', 'Valid', 'Method', 'StudySeed', 'Seed', 'MaxPrompts',
-           'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Batch', 'Jobs',
-           'AsJson', 'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan', 'run_command',
-           'train', 'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site', 'verify',
-           'import_command', 'export_command']
+           'ItemsFile', 'Where', 'BaseUrl', 'Concurrency', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices',
+           'Batch', 'Jobs', 'AsJson', 'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan',
+           'run_command', 'train', 'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site',
+           'verify', 'import_command', 'export_command']
 
 # %% ../nbs/11_cli.ipynb #f691f478
 import json
@@ -304,6 +304,10 @@ BaseUrl = Annotated[
     str | None,
     typer.Option("--base-url", help="Server address for openai/, anthropic/ and ollama/ models."),
 ]
+Concurrency = Annotated[
+    int | None,
+    typer.Option("--concurrency", min=1, help="Requests in flight at a server (default: its own)."),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -397,7 +401,7 @@ def _settings(pairs: list[str] | None) -> dict[str, object]:
 
 
 def _settings_by_model(
-    models: Iterable[str], base_url: str | None, pairs: list[str] | None
+    models: Iterable[str], at_server: dict[str, object], pairs: list[str] | None
 ) -> dict[str, dict[str, object]]:
     "Settings of the participants that are models."
     from cogbias.participants import is_simulated
@@ -405,8 +409,8 @@ def _settings_by_model(
     found = {}
     for model in models:
         own = {} if is_simulated(model) else _settings(pairs)
-        if base_url and model.startswith(("openai/", "anthropic/", "ollama/")):
-            own["base_url"] = base_url
+        if model.startswith(("openai/", "anthropic/", "ollama/")):
+            own |= {name: value for name, value in at_server.items() if value is not None}
         found |= {model: own} if own else {}
     return found
 
@@ -425,6 +429,7 @@ def _study(
     items_file: ItemsFile = None,
     where: Where = None,
     base_url: BaseUrl = None,
+    concurrency: Concurrency = None,
     set_: Set = None,
     extractor: Extractor = None,
     limit: Limits = None,
@@ -469,7 +474,8 @@ def _study(
         held = asked.get(kind) or {}
         asked[kind] = {each: value for each, value in held.items() if matching(each, known)}
     own = dict(asked["participants"])
-    for each, values in _settings_by_model(models, base_url, set_).items():
+    at_server = {"base_url": base_url, "concurrency": concurrency}
+    for each, values in _settings_by_model(models, at_server, set_).items():
         own.pop(each, None)  # it goes last, so that no pattern overrules it
         own[each] = settings_for(each, asked["participants"], models) | values
     return make_study("command line", **{**asked, "participants": own}), outputs
@@ -766,7 +772,8 @@ def generate(
     from cogbias.tables import CogbiasError
 
     own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
-    writer = participant(model, **own | _settings_by_model([model], base_url, set_).get(model, {}))
+    given = _settings_by_model([model], {"base_url": base_url}, set_)
+    writer = participant(model, **own | given.get(model, {}))
     wanted = int(settings) if settings.isdecimal() else settings
     asked = with_declared({"paradigms": [paradigm], "models": [model]})
     study = make_study("generate", limits=_limits(limit), prices=_prices(price), **asked)

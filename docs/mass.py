@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 335_400, "functions": 2_630, "raises": 418}
+BUDGET = {"nodes": 336_000, "functions": 2_635, "raises": 420}
 
 
 def is_docstring(node: ast.stmt) -> bool:

@@ -373,6 +373,8 @@ def opens_without_answer(
     likely = max(first.tokens, key=lambda token: token.logprob, default=Token("", "", -math.inf))
     if likely.text.strip() in THINKING:
         return "the model thinks although it is told not to"
+    if len(first.tokens) > 2 and len({token.logprob for token in first.tokens}) == 1:
+        return "the server gives all tokens the same probability"
     if math.exp(first.end) > 0.5:
         return "the model opens its answers with a special token, perhaps in order to think"
     return ""

@@ -51,7 +51,9 @@ def _in_batches(step: Step, who: Participant) -> Step:
     "The same at half the price, where who is asked has batches."
     if not has_batches(who):
         return step
-    return step._replace(share=HALF, told=f"{step.told}; in batches, at half the price, if asked by text")
+    return step._replace(
+        share=HALF, told=f"{step.told}; in batches, at half the price, if asked by text"
+    )
 
 
 def _sums(steps: Sequence[Step], prices: Mapping[str, Price | None]) -> dict[str, Any]:

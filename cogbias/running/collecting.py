@@ -336,7 +336,9 @@ class _Collection:
                 rest.append(part)
                 if calls_out(asked.name):
                     told = ": ".join([asked.name, self.cells[part.cell].asked.paradigm])
-                    _log.warning("%s is asked directly, at the full price, by %s", told, part.method)
+                    _log.warning(
+                        "%s is asked directly, at the full price, by %s", told, part.method
+                    )
             if rest:
                 direct.append((study, outputs, place, rest, keep_asking))
         return direct, [*apart.values()]
