@@ -101,6 +101,7 @@ class Providers:
     expire: bool = False  # whether those that fail expire
     lose: int = 0  # batches whose creation is told to nobody
     has_batches: bool = True
+    keeps_marks: bool = True
     held: list[Held] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     answered: Counter[str] = field(default_factory=Counter)  # custom id -> times
@@ -176,7 +177,8 @@ class Providers:
             assert len(asked) == len(lines) and {line["url"] for line in lines} == {
                 "/v1/chat/completions"
             }
-            one = Held(len(self.held), asked, told["metadata"]["cogbias"])
+            mark = told["metadata"]["cogbias"], told["input_file_id"]
+            one = Held(len(self.held), asked, *mark)
         else:
             asked = {each["custom_id"]: each["params"] for each in told["requests"]}
             assert len(asked) == len(told["requests"])
@@ -211,11 +213,11 @@ class Providers:
                 "status": state,
                 "object": "batch",
                 "endpoint": "/v1/chat/completions",
-                "input_file_id": "up",
+                "input_file_id": one.file,
                 "completion_window": "24h",
                 "created_at": int(one.created_at),
                 "expires_at": int(one.created_at) + DAY,
-                "metadata": {"cogbias": one.mark},
+                "metadata": {"cogbias": one.mark} if self.keeps_marks else None,
                 "request_counts": {"total": count, "completed": count - failed, "failed": failed},
             }
             if ended:

@@ -177,6 +177,22 @@ def test_a_lost_answer_to_a_creation_makes_no_second_batch(provider: str, tmp_pa
         assert len(double.held) == 1
 
 
+def test_a_server_that_keeps_no_marks_knows_it_by_its_file(tmp_path: Path) -> None:
+    with Providers(lose=1, keeps_marks=False) as double:
+        run(study_of("openai", double), tmp_path)
+        assert len(double.held) == 1
+
+
+def test_a_batch_that_is_not_known_for_a_moment_is_not_lost(provider: str, tmp_path: Path) -> None:
+    with Providers() as double:
+        study = study_of(provider, double)
+        killed(study, tmp_path, "created", early=False)
+        double.has_batches = False
+        assert all("its provider does not know batch" in line for line in run(study, tmp_path))
+        double.has_batches = True
+        finished(study, tmp_path, double)
+
+
 def test_somebody_elses_batch_of_the_same_size_is_not_ours(tmp_path: Path) -> None:
     "Anthropic keeps no mark: two batches fit, and their results tell which is ours."
     with Providers(every=10**6) as double:

@@ -553,6 +553,7 @@ class _Batch(BaseModel):
     expires_at: datetime | None = None
     metadata: dict[str, str] | None = None
     request_counts: _Counted | None = None
+    input_file_id: Id = ""
     output_file_id: Id | None = None
     error_file_id: Id | None = None
     errors: _Faults | None = None
@@ -566,7 +567,7 @@ class _Batch(BaseModel):
             (self.request_counts or _Counted()).total,
             self.created_at,
             self.expires_at,
-            (self.metadata or {}).get("cogbias", ""),
+            (self.metadata or {}).get("cogbias") or self.input_file_id,
             tuple(filter(None, (self.output_file_id, self.error_file_id))),
             "; ".join(one_line(each.message) for each in (self.errors and self.errors.data) or []),
         )
