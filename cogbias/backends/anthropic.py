@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from annotated_types import Predicate
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 
 from .openai import fetch_page
 from ..elicitation.batches import Batches, Id, Result, Seen
 from cogbias.elicitation.calls import (
     check_base_url,
-    check_no_secret,
-    is_variable,
-    keep_out,
     server_of,
 )
 from cogbias.elicitation.server import (
+    Extra,
     Generation,
+    KeyName,
     ServerParticipant,
     ServerSettings,
+    hosted_settings,
     messages_of,
+    official_client,
     one_line,
 )
 from cogbias.elicitation.transport import (
@@ -41,12 +41,11 @@ from cogbias.elicitation.transport import (
     Name,
     Refusal,
     as_model,
-    guard,
     plain_facts,
     through_client,
 )
 from ..participants import Answer, Request
-from ..settings import AtOnce, Setting, check_settings, settings_of
+from ..settings import AtOnce, Setting
 from ..tables import CogbiasError
 
 if TYPE_CHECKING:
@@ -69,31 +68,9 @@ def make_client(
     timeout: float = 300.0,  # seconds that an answer may take
     transport: Any = None,  # of httpx2; None: the network
 ) -> "Anthropic":
-    "The official client, with a time limit and without retries of its own."
-    try:
-        from anthropic import Anthropic, DefaultHttpxClient, Timeout
-    except ImportError:
-        raise CogbiasError(
-            "anthropic/ models need Anthropic's client; install it with: "
-            "pip install 'cogbias[anthropic]'"
-        ) from None
-    key = os.environ.get(api_key_env)
-    if not key and url == ANTHROPIC_URL:
-        raise CogbiasError(
-            f"anthropic: the environment variable {api_key_env} has no key for {url}; set it, or "
-            f"name another server with base_url or ANTHROPIC_BASE_URL"
-        )
-    keep_out(key or "")
-    more = {"transport": transport} if transport else {}
-    return Anthropic(
-        api_key=key or "none",
-        base_url=url,
-        timeout=Timeout(timeout, connect=min(timeout, 10.0)),
-        max_retries=0,
-        http_client=guard(
-            DefaultHttpxClient(follow_redirects=False, **more), server_of(url), timeout
-        ),
-    )
+    "The official client."
+    maker = "anthropic.Anthropic"
+    return official_client(maker, ANTHROPIC_URL, url, api_key_env, timeout, transport)
 
 # %% ../../nbs/backends/anthropic.ipynb #anthropic-message
 class _Strict(BaseModel):
@@ -202,14 +179,7 @@ class AnthropicSettings(ServerSettings):
         bool | Literal["none", "low", "medium", "high", "xhigh", "max"],
         Setting("whether it thinks first, or how much", "true, false, or a level such as low"),
     ] = False
-    extra: Annotated[
-        Mapping[str, JsonValue],
-        Setting(
-            "further fields of each request, which are stored as they are",
-            "a mapping from names to plain values",
-            private=True,
-        ),
-    ] = field(default_factory=dict, hash=False, repr=False)
+    extra: Extra = field(default_factory=dict, hash=False, repr=False)
     base_url: Annotated[
         str | None,
         Setting(
@@ -218,10 +188,7 @@ class AnthropicSettings(ServerSettings):
             private=True,
         ),
     ] = field(default=None, repr=False)
-    api_key_env: Annotated[
-        Annotated[str, Predicate(is_variable)],
-        Setting("where the key is", "the name of an environment variable, not a key", private=True),
-    ] = "ANTHROPIC_API_KEY"
+    api_key_env: KeyName = "ANTHROPIC_API_KEY"
     concurrency: AtOnce = 8
 
     @property
@@ -402,14 +369,8 @@ class AnthropicBatches(Batches):
         return Result(told.custom_id, None, one_line(fault.error.message or kind))
 
 # %% ../../nbs/backends/anthropic.ipynb #anthropic-door
-OURS = (
-    "model",
-    "messages",
-    "stream",
-    "thinking",
-    "output_config",
-    *settings_of(AnthropicSettings),
-)  # fields that extra may not set
+# fields that extra may not set
+OURS = ("model", "messages", "stream", "thinking", "output_config")
 MODELS: tuple[str, ...] = ()  # any name may do
 SETTINGS = AnthropicSettings  # what a participant may be told
 
@@ -419,19 +380,9 @@ def PARTICIPANT(
     **settings: Any,  # of AnthropicSettings
 ) -> AnthropicParticipant:
     "Factory that the registry calls; contacts nothing."
-    who = f"anthropic/{model}"
-    check_settings(who, AnthropicSettings, settings, "has no setting {name!r}")
-    for name in settings.get("extra", {}).keys() & set(OURS):
-        raise CogbiasError(f"{who}: extra may not hold {name!r}; the measurement sets it")
     if not re.fullmatch(r"[\w.:@-]+", model):
-        raise CogbiasError(f"{who}: the name of a model has letters, digits and -.:@ only")
-    if settings.get("think") == "none":
-        settings["think"] = False
-    if settings.get("think"):
-        settings = {"max_tokens": 4096} | settings
-    check_no_secret(who, settings.get("extra", {}))
-    if settings.get("base_url"):
-        settings["base_url"] = check_base_url(settings["base_url"])
-    if "temperature" in settings:
-        settings["temperature"] = float(settings["temperature"])  # 0 and 0.0 are one participant
-    return AnthropicParticipant(model, **settings)
+        raise CogbiasError(
+            f"anthropic/{model}: the name of a model has letters, digits and -.:@ only"
+        )
+    made = hosted_settings(AnthropicSettings, model, settings, OURS)
+    return AnthropicParticipant(model, **made)

@@ -20,23 +20,22 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from annotated_types import Gt, Le, Predicate
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue
+from annotated_types import Gt, Le
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from typing_extensions import NotRequired, TypedDict
 
 from ..elicitation.answer_trees import Measured
 from ..elicitation.batches import Batches, Id, Result, Seen
 from cogbias.elicitation.calls import (
     check_base_url,
-    check_no_secret,
-    is_variable,
-    keep_out,
     server_of,
 )
 from cogbias.elicitation.server import (
     ENDS,
     NO_LISTS,
+    Extra,
     Generation,
+    KeyName,
     ListedToken,
     NextTokenReader,
     ProbabilityAccess,
@@ -50,9 +49,11 @@ from cogbias.elicitation.server import (
     find_route,
     has_list,
     has_list_or_words,
+    hosted_settings,
     joined,
     messages_of,
     next_tokens_of,
+    official_client,
     one_line,
     opens_without_answer,
     shown_mass,
@@ -65,14 +66,13 @@ from cogbias.elicitation.transport import (
     Refusal,
     Unfit,
     as_model,
-    guard,
     last_word,
     plain_facts,
     through_client,
 )
 from ..elicitation.limits import taking
 from ..participants import Answer, Request
-from ..settings import AtOnce, Setting, Tolerance, check_settings, settings_of
+from ..settings import AtOnce, Setting, Tolerance
 from ..tables import CogbiasError, content_hash, nearest
 
 if TYPE_CHECKING:
@@ -95,29 +95,8 @@ def make_client(
     timeout: float = 300.0,  # seconds that an answer may take
     transport: Any = None,  # of httpx2; None: the network
 ) -> "OpenAI":
-    "The official client, with a time limit and without retries of its own."
-    try:
-        from openai import DefaultHttpxClient, OpenAI, Timeout
-    except ImportError:
-        raise CogbiasError(
-            "openai/ models need OpenAI's client; install it with: pip install 'cogbias[openai]'"
-        ) from None
-    key = os.environ.get(api_key_env)
-    if not key and url == OPENAI_URL:
-        raise CogbiasError(
-            f"openai: the environment variable {api_key_env} has no key for {url}; set it, or "
-            f"name another server with base_url or OPENAI_BASE_URL"
-        )
-    keep_out(key or "")
-    more = {"transport": transport} if transport else {}
-    network = DefaultHttpxClient(follow_redirects=False, **more)
-    return OpenAI(
-        api_key=key or "none",
-        base_url=url,
-        timeout=Timeout(timeout, connect=min(timeout, 10.0)),
-        max_retries=0,
-        http_client=guard(network, server_of(url), timeout),
-    )
+    "The official client."
+    return official_client("openai.OpenAI", OPENAI_URL, url, api_key_env, timeout, transport)
 
 # %% ../../nbs/backends/openai.ipynb #d58a46c9
 class _Strict(BaseModel):
@@ -410,14 +389,7 @@ class OpenaiSettings(ServerSettings):
         ),
     ] = False
     tolerance: Tolerance = 1e-3
-    extra: Annotated[
-        Mapping[str, JsonValue],
-        Setting(
-            "further fields of each request, which are stored as they are",
-            "a mapping from names to plain values",
-            private=True,
-        ),
-    ] = field(default_factory=dict, hash=False, repr=False)
+    extra: Extra = field(default_factory=dict, hash=False, repr=False)
     base_url: Annotated[
         str | None,
         Setting(
@@ -426,10 +398,7 @@ class OpenaiSettings(ServerSettings):
             private=True,
         ),
     ] = field(default=None, repr=False)
-    api_key_env: Annotated[
-        Annotated[str, Predicate(is_variable)],
-        Setting("where the key is", "the name of an environment variable, not a key", private=True),
-    ] = "OPENAI_API_KEY"
+    api_key_env: KeyName = "OPENAI_API_KEY"
     concurrency: AtOnce = 8
 
     @property
@@ -975,7 +944,6 @@ OURS = (
     "logprobs",
     "top_logprobs",
     "max_completion_tokens",
-    *settings_of(OpenaiSettings),
 )  # fields that extra may not set
 MODELS: tuple[str, ...] = ()  # any name may do
 SETTINGS = OpenaiSettings  # what a participant may be told
@@ -986,18 +954,4 @@ def PARTICIPANT(
     **settings: Any,  # of OpenaiSettings
 ) -> OpenaiParticipant:
     "Factory that the registry calls; contacts nothing."
-    check_settings(f"openai/{model}", OpenaiSettings, settings, "has no setting {name!r}")
-    for name in settings.get("extra", {}).keys() & set(OURS):
-        ours = name in settings_of(OpenaiSettings)
-        hint = "use the setting of that name" if ours else "the measurement sets it"
-        raise CogbiasError(f"openai/{model}: extra may not hold {name!r}; {hint}")
-    if settings.get("think") == "none":
-        settings["think"] = False
-    if settings.get("think"):
-        settings = {"max_tokens": 4096} | settings
-    check_no_secret(f"openai/{model}", settings.get("extra", {}))
-    if settings.get("base_url"):
-        settings["base_url"] = check_base_url(settings["base_url"])
-    for name in {"temperature", "top_p", "tolerance"} & settings.keys():
-        settings[name] = float(settings[name])  # 0 and 0.0 are the same participant
-    return OpenaiParticipant(model, **settings)
+    return OpenaiParticipant(model, **hosted_settings(OpenaiSettings, model, settings, OURS))
