@@ -70,8 +70,10 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         content = self.rfile.read(length)
         path = self.path.partition("?")[0]
-        with self.server.double.lock:
-            made = self.server.double.answer(method, path, content)
+        double = self.server.double
+        double.key = self.headers.get("x-api-key") or self.headers.get("authorization", "")[7:]
+        with double.lock:
+            made = double.answer(method, path, content)
         if made is None:  # done, but the connection is lost before anybody hears of it
             self.close_connection = True
             return
@@ -102,6 +104,7 @@ class Providers:
     lose: int = 0  # batches whose creation is told to nobody
     has_batches: bool = True
     keeps_marks: bool = True
+    key: str = ""  # that was sent last
     held: list[Held] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     answered: Counter[str] = field(default_factory=Counter)  # custom id -> times
@@ -259,10 +262,14 @@ class Providers:
             if failed and self.expire:
                 made["error"] = {"code": "batch_expired", "message": "expired"}
             else:
-                said = {"error": {"message": "overloaded"}} if failed else chat(body)
+                error = {"message": f"overloaded, {self.key}"}
+                said = {"error": error} if failed else chat(body)
                 made["response"] = {"status_code": 500 if failed else 200, "body": said}
             return json.dumps(made).encode()
-        error = {"type": "error", "error": {"type": "api_error", "message": "overloaded"}}
+        error = {
+            "type": "error",
+            "error": {"type": "api_error", "message": f"overloaded, {self.key}"},
+        }
         failure = {"type": "expired"} if self.expire else {"type": "errored", "error": error}
         result = failure if failed else {"type": "succeeded", "message": message(body)}
         told = {"custom_id": key, "result": result}
