@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 336_000, "functions": 2_635, "raises": 420}
+BUDGET = {"nodes": 335_700, "functions": 2_632, "raises": 417}
 
 
 def is_docstring(node: ast.stmt) -> bool:

@@ -124,6 +124,7 @@ class _Thinking(BaseModel):
 
 class _Capabilities(BaseModel):
     thinking: _Thinking = _Thinking()
+    structured_outputs: _Supported = _Supported()
 
 
 class ModelCard(BaseModel):
@@ -261,10 +262,15 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
         return AnthropicBatches(self)
 
     def question(self, request: Request) -> dict[str, Any]:
-        "The body of a request in words."
+        "The body of a request in words, held to a schema where there is one and the model can."
         *system, user = messages_of(request.item, self.system)
-        said = {"system": system[0]["content"]} if system else {}
-        return self.fields | said | {"messages": [user]}
+        asked = self.fields | {"messages": [user]}
+        asked |= {"system": system[0]["content"]} if system else {}
+        wanted, can = request.item.get("response_schema"), self.model_card.capabilities
+        if wanted and can and can.structured_outputs.supported:
+            form = {"format": {"type": "json_schema", "schema": wanted}}
+            asked["output_config"] = asked.get("output_config", {}) | form
+        return asked
 
     def read(self, content: bytes, request: Request) -> Answer:
         "The answer that a body holds."

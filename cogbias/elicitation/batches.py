@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Annotated, Any, ClassVar, NamedTuple
+from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, StringConstraints
@@ -85,11 +86,11 @@ class Batches:
 
     def look(self, server_id: str) -> Seen:
         "How far a batch is."
-        return self.seen(self.fetched("get", f"{self.path}/{server_id}"))
+        return self.seen(self.fetched("get", f"{self.path}/{quote(server_id, '')}"))
 
     def cancel(self, server_id: str) -> Seen:
         "End a batch; what was answered is kept."
-        return self.seen(self.fetched("post", f"{self.path}/{server_id}/cancel"))
+        return self.seen(self.fetched("post", f"{self.path}/{quote(server_id, '')}/cancel"))
 
     def since(self, moment: datetime) -> list[Seen]:
         "All batches that were created since then."
