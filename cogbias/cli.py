@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['TASKS', 'EXAMPLES', 'app', 'REPEATABLE', 'StudyFile', 'Models', 'Paradigms', 'ParadigmName', 'Outputs',
            'OutputsFolder', 'Out', 'Repeats', 'Temperature', 'Valid', 'Method', 'StudySeed', 'Seed', 'MaxPrompts',
-           'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'FailIf', 'FailUnless', 'Limits',
-           'Prices', 'Jobs', 'AsJson', 'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan',
-           'run_command', 'train', 'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site',
-           'verify', 'import_command', 'export_command']
+           'ItemsFile', 'Where', 'BaseUrl', 'Concurrency', 'Set', 'Extractor', 'AllowCommand', 'FailIf', 'FailUnless',
+           'Limits', 'Prices', 'Batch', 'Jobs', 'AsJson', 'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items',
+           'check', 'plan', 'run_command', 'train', 'generate', 'new', 'status', 'effects', 'compare', 'table',
+           'report', 'site', 'verify', 'import_command', 'export_command']
 
 # %% ../nbs/11_cli.ipynb #f691f478
 import json
@@ -301,7 +301,12 @@ MaxPrompts = Annotated[int | None, _option("max_prompts", "--max-prompts")]
 ItemsFile = Annotated[str | None, _option("items_file", "--items", " (see 'cogbias import')")]
 Where = Annotated[list[str] | None, _option("where", "", REPEATABLE, metavar="FACTOR=LEVEL")]
 BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", help="Server address for openai/ and ollama/ models.")
+    str | None,
+    typer.Option("--base-url", help="Server address for openai/, anthropic/ and ollama/ models."),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option("--concurrency", min=1, help="Requests in flight at a server (default: its own)."),
 ]
 Set = Annotated[
     list[str] | None,
@@ -349,6 +354,7 @@ Prices = Annotated[
         metavar="MODEL=IN,OUT",
     ),
 ]
+Batch = Annotated[bool, _option("batch")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Number of processes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -411,7 +417,7 @@ def _settings(pairs: list[str] | None) -> dict[str, object]:
 
 
 def _settings_by_model(
-    models: Iterable[str], base_url: str | None, pairs: list[str] | None
+    models: Iterable[str], at_server: dict[str, object], pairs: list[str] | None
 ) -> dict[str, dict[str, object]]:
     "Settings of the participants that are models."
     from cogbias.participants import is_simulated
@@ -419,8 +425,8 @@ def _settings_by_model(
     found = {}
     for model in models:
         own = {} if is_simulated(model) else _settings(pairs)
-        if base_url and model.startswith(("openai/", "ollama/")):
-            own["base_url"] = base_url
+        if model.startswith(("openai/", "anthropic/", "ollama/")):
+            own |= {name: value for name, value in at_server.items() if value is not None}
         found |= {model: own} if own else {}
     return found
 
@@ -439,10 +445,12 @@ def _study(
     items_file: ItemsFile = None,
     where: Where = None,
     base_url: BaseUrl = None,
+    concurrency: Concurrency = None,
     set_: Set = None,
     extractor: Extractor = None,
     limit: Limits = None,
     price: Prices = None,
+    batch: Batch = False,
 ) -> tuple[Study, Path]:
     "The study that the options describe, and the folder of its results."
     from dataclasses import asdict
@@ -470,6 +478,7 @@ def _study(
         "items_file": items_file,
         "where": _levels(where),
         "extractor": extractor,
+        "batch": batch or None,
     }
     asked = base | {name: value for name, value in given.items() if value not in (None, [])}
     asked["limits"] = {**asked.get("limits", {}), **_limits(limit)}
@@ -481,7 +490,8 @@ def _study(
         held = asked.get(kind) or {}
         asked[kind] = {each: value for each, value in held.items() if matching(each, known)}
     own = dict(asked["participants"])
-    for each, values in _settings_by_model(models, base_url, set_).items():
+    at_server = {"base_url": base_url, "concurrency": concurrency}
+    for each, values in _settings_by_model(models, at_server, set_).items():
         own.pop(each, None)  # it goes last, so that no pattern overrules it
         own[each] = settings_for(each, asked["participants"], models) | values
     return make_study("command line", **{**asked, "participants": own}), outputs
@@ -721,6 +731,9 @@ def run_command(
             "--junit", parser=_path, metavar="FILE.xml", help="Write what passed and failed."
         ),
     ] = None,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="With --batch: cancel its batches, and ask nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: collect missing answers, estimate effects, write reports.
@@ -729,10 +742,12 @@ def run_command(
     """
     from cogbias.backends.command import may_start
     from cogbias.reporting.gates import condition
-    from cogbias.running.studies import run_study
+    from cogbias.running.studies import cancel_study, run_study
 
     conditions = [[*map(condition, texts or [])] for texts in (fail_if, fail_unless)]
-
+    if cancel:
+        _print(*cancel_study(asked, outputs))
+        return
     with may_start([*asked.models, asked.extractor or ""], allow_command):
         outcome = run_study(asked, outputs, jobs, reports, cluster, True, keep_asking)
     judged = _judged(outcome, conditions, junit)
@@ -810,7 +825,8 @@ def generate(
     from cogbias.tables import CogbiasError
 
     own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
-    writer = participant(model, **own | _settings_by_model([model], base_url, set_).get(model, {}))
+    given = _settings_by_model([model], {"base_url": base_url}, set_)
+    writer = participant(model, **own | given.get(model, {}))
     wanted = int(settings) if settings.isdecimal() else settings
     of_settings = paradigm == "settings"
     named = "managerial/*" if of_settings else paradigm  # they are the settings of its stories

@@ -117,6 +117,10 @@ create table notes (note_id text primary key, about text not null, note text not
 create table calls (call_id integer primary key, participant text not null, usd real not null,
     tokens real not null, left_at real not null, settled integer not null);
 create index calls_by_time on calls (left_at);
+create table batches (batch_id integer primary key, participant text not null,
+    server text not null, batch_key text not null, ids text not null, began_at real not null,
+    file_id text, server_id text, state text not null, expires_at text, call_id integer,
+    ended integer not null);
 create table made (path text not null, digest text not null, made_from text not null,
     made_at text not null, primary key (path, digest));
 """

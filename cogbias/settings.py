@@ -113,6 +113,13 @@ class Study:
             "a whole number from 1 to 5,000,000",
         ),
     ] = 3
+    batch: Annotated[
+        bool,
+        Setting(
+            "ask hosted models in batches: half the price, answers within 24 hours",
+            "true or false",
+        ),
+    ] = False
     seed: Seed = 0
     max_prompts: Annotated[
         _Count,
@@ -381,6 +388,7 @@ _OF_A_REPORT = {
 }
 _OF_A_STUDY_ALONE = (
     *("models", "paradigms", "name", "training", "limits", "prices", "declared", "max_prompts"),
+    "batch",
 )
 _MEANING_OF_STORED = "participant whose stored answers are used; no model is asked"
 

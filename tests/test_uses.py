@@ -17,7 +17,7 @@ SHARE = 0.78  # of all exported cells; 0.80 when this was written, and notebooks
 # these pages are held to it, each by name
 SHOWN = (
     "participants/* running/02_cells 10_exchange figures/* reporting/* site/* "
-    "backends/ollama backends/openai "
+    "backends/anthropic backends/ollama backends/openai "
     "choices/* "
     "elicitation/0[1-5]_* elicitation/07_* effects/05_bets "
     "fillings/00_writing kits/variants paradigms/choice/* paradigms/classic/* paradigms/logic/* "

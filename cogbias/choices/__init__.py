@@ -439,6 +439,7 @@ ENDED = {  # finish reason -> status, where there is no answer
     **dict.fromkeys(("content_filter", "filter", "refusal", "safety"), "refusal"),
     **dict.fromkeys(("error", "aborted", "abort"), "error"),
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), "truncated"),
+    "model_context_window_exceeded": "truncated",
 }
 
 

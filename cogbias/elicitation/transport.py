@@ -4,14 +4,14 @@
 
 # %% auto #0
 __all__ = ['Name', 'Count', 'LARGEST', 'NOT_TAKEN_ON', 'Unfit', 'Misshapen', 'as_model', 'received', 'Refusal', 'unfit_behind',
-           'Guard', 'guard', 'last_word', 'plain_facts']
+           'through_client', 'Guard', 'guard', 'last_word', 'plain_facts']
 
 # %% ../../nbs/elicitation/05_transport.ipynb #c191ccef
 import json
 import logging
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 
 from annotated_types import Ge, Le
@@ -126,6 +126,16 @@ def unfit_behind(
         error = error.__cause__ or error.__context__
     return error
 
+
+def through_client(
+    call: Callable[[], Any],  # of a client
+) -> Any:
+    "What a call gives; raises what went wrong on the way, not what the client makes of it."
+    try:
+        return call()
+    except Exception as error:
+        raise unfit_behind(error) or error from None
+
 # %% ../../nbs/elicitation/05_transport.ipynb #409657f0
 def _lost(error: Exception, home: str) -> Unfit:
     "What an error of the network means, for httpx and for its successors."
@@ -190,7 +200,8 @@ class Guard:
         self.inner.__exit__(*error)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #9d5888a5
-_LOGGERS = ("httpx", "httpx2", "openai", "openai._base_client", "ollama")
+_LOGGERS = ("httpx", "httpx2", "openai", "openai._base_client", "anthropic", "ollama")
+_LOGGERS += ("anthropic._base_client",)
 
 
 def _scrub_record(record: logging.LogRecord) -> bool:

@@ -62,6 +62,9 @@ class Answer(NamedTuple):
     started_at: str | None = None
     attempt: int = 1
     logits: dict[str, float] | None = None  # label -> raw score of an encoder
+    tokens_thinking: int | None = None  # of tokens_out, where they are counted apart
+    effort: str | None = None  # thinking that was asked for: none, on, low, ...
+    effort_sent: str | None = None  # in which words; None: the server was told nothing
 
 # %% ../../nbs/03_participants.ipynb #ad682744
 @runtime_checkable

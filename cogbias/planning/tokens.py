@@ -86,6 +86,7 @@ class Step(NamedTuple):
     seconds: float | None  # one call after the other; None: not known
     told: str  # how the tokens are known
     times: float = 1.0  # as many calls at the most, where too few answers can be read
+    share: float = 1.0  # of the price that is paid
 
 
 def _name_of_model(who: Participant) -> str:

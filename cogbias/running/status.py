@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .cells import EFFECTS_FILE, effects_stamp
+from ..elicitation.batches import batch_lines
 from cogbias.folder import (
     latest_record,
     SIMULATED,
@@ -96,6 +97,7 @@ class Status(NamedTuple):
     effects: str  # missing, edited, outdated or current
     study_report: str  # one of REPORTS
     spent: str  # what was paid, in words; empty where nothing was
+    batches: list[str]  # those that are under way, a line each
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -134,6 +136,7 @@ class Status(NamedTuple):
         if totals["tokens_in"] or totals["tokens_out"]:
             lines.append(f"tokens: {totals['tokens_in']:,} in, {totals['tokens_out']:,} out")
         lines += [self.spent] if self.spent else []
+        lines += self.batches
         ended = f"ended {last.ended_at}" if last.ended_at else "still running, or interrupted"
         lines.append(f"last run: began {last.started_at}, {ended}")
         lines += [*self.failed, *self.notes]
@@ -191,4 +194,5 @@ def folder_status(
             state_of(folder, EFFECTS_FILE, effects_stamp(folder, which)),
             _state_of_report(folder, STUDY_REPORT),
             spent_line(outputs),
+            batch_lines(folder),
         )
