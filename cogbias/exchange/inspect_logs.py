@@ -11,6 +11,7 @@ import json
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,12 @@ from ..effects import headlines
 from .answers import Given, Imported, ImportedCell
 from .rows import LARGEST_FILE, as_published, files_of
 from ..folder import Folder, Recorded, StoredRequest, items, requests, runs, trials
-from ..participants import answer_from_text, participant_name
+from cogbias.participants import (
+    Answer,
+    answer_from_probabilities,
+    answer_from_text,
+    participant_name,
+)
 from ..participants.trials import rows_of
 from ..running.cells import effects_of
 from ..tables import CogbiasError, content_hash, file_text, whole_file
@@ -199,6 +205,17 @@ def _asked(shown: Any) -> tuple[str, ...]:
     return (shown,) if isinstance(shown, str) else tuple(_text(each["content"]) for each in shown)
 
 
+def _answer(item: Mapping[str, Any], sample: Mapping[str, Any]) -> Answer:
+    "The answer in a sample: its exact distribution if we wrote one down, else its text."
+    told = sample.get("metadata", {})
+    p = [told.get(f"p_{each['label']}") for each in item["options"]]
+    if p and all(isinstance(each, float) and each >= 0 for each in p) and isclose(sum(p), 1):
+        return answer_from_probabilities(item, dict(zip((o["label"] for o in item["options"]), p)))
+    said = sample["output"]["choices"][0]
+    finish = "length" if said["stop_reason"] == "max_tokens" else said["stop_reason"]
+    return answer_from_text(item, _text(said["message"]["content"]), finish_reason=finish)
+
+
 def read_logs(
     path: Path | str,  # a log, or a folder of logs
 ) -> Imported:
@@ -219,11 +236,7 @@ def read_logs(
                 if item is None or not sample["output"]["choices"]:
                     foreign += 1
                     continue
-                said = sample["output"]["choices"][0]
-                finish = "length" if said["stop_reason"] == "max_tokens" else said["stop_reason"]
-                text = _text(said["message"]["content"])
-                answer = answer_from_text(item, text, finish_reason=finish)
-                given = Given(item["item_id"], sample["epoch"] - 1, answer)
+                given = Given(item["item_id"], sample["epoch"] - 1, _answer(item, sample))
                 cell = cells[model, temperature, item["paradigm"]]
                 cell[given.item_id, given.repeat] = given
     if not cells:
@@ -245,9 +258,13 @@ def cell_of(
     given: Sequence[Given],
 ) -> ImportedCell:
     "What one model answered in one paradigm."
-    called = participant_name("inspect", model, temperature=temperature)
+    backend, _, name_there = model.partition("/")
+    simulated = backend == "sim"  # as we called it; others are known by the tool that asked them
+    backend, named = ("sim", name_there) if simulated else ("inspect", model)
+    called = participant_name(backend, named, temperature=temperature)
     facts = {"answers": "imported from logs of inspect_ai, not collected here"}
-    who = Recorded(called, "inspect", model, None, temperature, False, ("text",), {}, facts)
+    method = "option_probability" if any(each.answer.p for each in given) else "text"
+    who = Recorded(called, backend, named, None, temperature, simulated, (method,), {}, facts)
     return ImportedCell(
-        who, name, "text", list(dict.fromkeys(each.item_id for each in given)), given
+        who, name, method, list(dict.fromkeys(each.item_id for each in given)), given
     )

@@ -109,9 +109,12 @@ def names_of_items(
     items: pd.DataFrame,  # of the paradigm
 ) -> dict[str, str]:  # name -> item_id
     "What a table may call the items of a paradigm."
-    known = {_key(prompt): key for prompt, key in zip(items["prompt"], items["item_id"])}
+    main = selected(items, asked.headline)
+    # of items that differ in the system message only, people were asked those of the headline
+    asked_last = pd.concat([items, main])
+    known = {_key(said): key for said, key in zip(asked_last["prompt"], asked_last["item_id"])}
     known |= {key: key for key in items["item_id"]}
-    main = selected(items, asked.headline).drop_duplicates(["cluster", "condition"])
+    main = main.drop_duplicates(["cluster", "condition"])
     only = main["cluster"].nunique() == 1
     for key, wording, side in zip(main["item_id"], main["cluster"], main["condition"]):
         for condition in (side, asked.conditions.get(side, side)):
@@ -207,8 +210,11 @@ def read_answers(
     salt = content_hash(table.cells.to_csv())
     number = pd.Series(pd.factorize(kept["person"])[0])
     marks = number.map(lambda each: content_hash([salt, each], 12))
-    answered = items.set_index("item_id", drop=False).loc[kept["item_id"]]
-    made = _with_people(answered.reset_index(drop=True), marks)
+    pairs = pd.DataFrame({"item_id": kept["item_id"].to_numpy(), "mark": marks})
+    once = pairs.drop_duplicates(ignore_index=True)  # an item that a person answered twice
+    theirs = items.set_index("item_id", drop=False).loc[once["item_id"]].reset_index(drop=True)
+    theirs = _with_people(theirs, once["mark"])
+    made = theirs.loc[pairs.merge(once.reset_index())["index"]].reset_index(drop=True)
     first = 0 if table.kind == "jsPsych" else 1
     answers = [read_cell(*each, first) for each in zip(made.to_dict("records"), kept["answer"])]
     repeats = made.groupby("item_id").cumcount()
@@ -216,7 +222,6 @@ def read_answers(
     facts = {"answers": "of people, imported from a table"}
     name = participant.removeprefix("people/")
     who = Recorded(participant, "people", name, None, None, False, ("text",), {}, facts)
-    theirs = made.drop_duplicates("item_id", ignore_index=True)
     cell = ImportedCell(who, asked.name, "text", [*theirs["item_id"]], given)
     known = {**columns, **(OURS if table.kind == "jsPsych" else {})}
     guessed = {each: "" if known.get(each) == found[each] else " (guessed)" for each in found}
