@@ -31,6 +31,7 @@ POINTS = ("intent", "uploaded", "created", "polled", "stored")  # of the journal
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     "Look often."
     monkeypatch.setattr(batches, "PAUSES", (0.01, 0.05))
+    monkeypatch.setattr(batches, "SETTLES", 0.01)
 
 
 @pytest.fixture(params=PROVIDERS)

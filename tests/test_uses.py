@@ -19,7 +19,7 @@ SHOWN = (
     "participants/* running/02_cells 10_exchange figures/* reporting/* site/* "
     "backends/anthropic backends/ollama backends/openai "
     "choices/* "
-    "elicitation/0[1-5]_* elicitation/07_* effects/05_bets "
+    "elicitation/0[1-5]_* elicitation/0[78]_* effects/05_bets "
     "fillings/00_writing kits/variants paradigms/choice/* paradigms/classic/* paradigms/logic/* "
     "stats/0[0-8]_* stats/1[0-9]_* stats/2[0-2]_*"
 ).split()

@@ -164,6 +164,7 @@ class Completion(_Strict):
     usage: _Usage | None = None
     model: Name | None = None
     system_fingerprint: Name | None = None
+    provider: Name | None = None  # whom a router has asked
 
     @property
     def message(self) -> _Message:
@@ -339,6 +340,7 @@ class Dialect(NamedTuple):
     thinks: bool = False  # although told not to
     served: str | None = None  # model that says it answered
     fingerprint: str | None = None  # of the server's configuration
+    provider: str | None = None  # whom a router has asked
 
 
 def _merged_deeply(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -482,7 +484,8 @@ def _dialect_taken(who: "OpenaiParticipant", dialect: Dialect) -> Dialect | None
                 raise
             dialect = other
     fingerprint = body.system_fingerprint or None
-    return dialect._replace(thinks=body.thinks, served=body.model, fingerprint=fingerprint)
+    found = {"fingerprint": fingerprint, "provider": body.provider or None}
+    return dialect._replace(thinks=body.thinks, served=body.model, **found)
 
 
 def find_dialect(
@@ -810,12 +813,16 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         "What is odd about asking this model at this server."
         dialect, served = self.dialect, last_word(self.dialect.served)
         refused = f"the server refuses {' and '.join(dialect.left_out)}, so it is asked without"
+        routed = f"a router asked {dialect.provider!r:.40}, and may ask others, or drop parameters"
         any_name = self.model_card.kind == "llama.cpp" and dialect.served != self.model
         odd = {
             "the model thinks although it is told not to": dialect.thinks and not self.think,
             "the model does not show that it thinks although it is told to": self.think
             and not dialect.thinks,
             refused: dialect.left_out,
+            f"{routed}; set extra.provider to order, allow_fallbacks and require_parameters": (
+                dialect.provider and "provider" not in self.extra
+            ),
             f"the server answers to any name, and serves {served!r:.80}": any_name,
         }
         return joined(*(words for words, holds in odd.items() if holds))
@@ -880,7 +887,8 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         "What is known of the exact version; None where the server does not say."
         card, dialect = self.model_card, self.dialect
         dated = last_word(dialect.served) if dialect.served != self.model else None
-        return card.weights or (dated if card.kind == "OpenAI" else dialect.fingerprint or dated)
+        told = dialect.provider or dialect.fingerprint or dated
+        return card.weights or (dated if card.kind == "OpenAI" else told)
 
     @property
     def identity(self) -> dict[str, Any]:
