@@ -179,7 +179,7 @@ def test_pair_text_has_no_letters(name):
         assert not [letter for letter in letters if letter in question]
 
 
-FIRST_IDS = {  # of the grid; hash of all ids of a paradigm; changes only when questions or their content do
+FIRST_IDS = {  # hash of all ids of the grid; changes only when questions or their content do
     "bets/card": "77369da19eefc063",
     "bets/clock": "e5de8a36d8ef73fb",
     "bets/coin": "24074b3b3fb00508",
