@@ -6,7 +6,7 @@
 __all__ = ['VARIANTS', 'SCALED', 'DECLARED', 'UNSCALED', 'Derive', 'Options', 'PERSONA', 'DECIDE', 'ONLY', 'LAST', 'STYLES',
            'Style', 'VariantNames', 'ORDERS', 'VARIANT_FACTORS', 'NUMBER_FACTORS', 'CHOICE_FACTORS', 'Variant',
            'Variable', 'scale', 'variables', 'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'content_sets',
-           'shared_words', 'one_wording', 'Question', 'dressed', 'variants_of', 'question_items']
+           'one_wording', 'Question', 'dressed', 'variants_of', 'question_items']
 
 # %% ../../nbs/kits/variants.ipynb #90503fb9
 from collections.abc import Callable, Mapping, Sequence
@@ -218,17 +218,6 @@ def content_sets(
     return tuple(found)
 
 # %% ../../nbs/kits/variants.ipynb #931b09ba
-def shared_words(
-    contents: Sequence[ContentSet],  # the content sets of a question
-) -> dict[str, list[str]]:  # phrase -> names of the sets that use it
-    "Words or phrases that fill a gap in more than one content set."
-    used: dict[str, list[str]] = {}
-    for each in contents:
-        for phrase in dict.fromkeys(text.lower() for text in each.words.values()):
-            used.setdefault(phrase, []).append(each.name)
-    return {phrase: names for phrase, names in used.items() if len(names) > 1}
-
-
 def one_wording(
     contents: Sequence[ContentSet],  # the content sets of a question
 ) -> str:
