@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 309_800, "functions": 2_410, "raises": 397}
+BUDGET = {"nodes": 309_700, "functions": 2_410, "raises": 397}
 
 
 def is_docstring(node: ast.stmt) -> bool:
