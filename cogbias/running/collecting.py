@@ -47,6 +47,7 @@ from cogbias.study import (
 )
 from ..tables import CogbiasError
 from ..words import counted
+from ..participants.arms import as_told
 from ..participants.trials import EXTRACTED_BY, NOT_EXTRACTED, fingerprint
 
 # %% ../../nbs/running/01_collecting.ipynb #57ad3788
@@ -331,7 +332,8 @@ class _Collection:
                 asked = (study_extractor(study) or who) if part.of_reader else who
                 if part.method == "text" and has_batches(asked):
                     mine = apart.setdefault(asked.name, _InBatches(asked, []))
-                    mine.asked.extend((part.cell, *each) for each in enumerate(part.requests))
+                    told = enumerate(as_told(asked, part.requests))
+                    mine.asked.extend((part.cell, *each) for each in told)
                     continue
                 rest.append(part)
                 if calls_out(asked.name):
