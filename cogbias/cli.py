@@ -642,7 +642,15 @@ def check(paradigm: ParadigmName, as_json: AsJson = False) -> None:
 
 @app.command()
 @_about_a_study
-def plan(asked: Study, outputs: Path, as_json: AsJson = False) -> None:
+def plan(
+    asked: Study,
+    outputs: Path,
+    preregistration: Annotated[
+        Path | None,
+        typer.Option(parser=_path, metavar="FILE.md", help="Also write a preregistration."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Dry run: prompts, cost and statistical power; nothing is sent.
 
     Example: cogbias plan --model openai/gpt-4o-mini --paradigm "choice/*"
@@ -650,6 +658,11 @@ def plan(asked: Study, outputs: Path, as_json: AsJson = False) -> None:
     from cogbias.planning.plans import plan_run
 
     planned = plan_run(asked, outputs)
+    if preregistration:
+        from cogbias.running.preregistration import preregistration as text_of
+
+        preregistration.write_text(text_of(asked, planned), encoding="utf-8")
+        _say(f"preregistration written to {preregistration}")
     if as_json:
         tables = {name: _rows(getattr(planned, name)) for name in ("cells", "models", "power")}
         _show_json(tables | {"notes": planned.notes, "refused": planned.refused})

@@ -489,15 +489,11 @@ def arm_sentence(
     arm, other = (row[side].rpartition(ARM)[2] for side in ("first", "second"))
     if row["larger"] not in (row["first"], row["second"]):
         return difference_sentence({**row, "first": arm, "second": other})
-    sign, done = (1, "increases") if row["larger"] == row["first"] else (-1, "reduces")
-    size, *ends = (
-        signed(sign * row[name], DIGITS).removeprefix("+")
-        for name in ("estimate", *("ci_low", "ci_high")[::sign])
-    )
+    done = "increases" if row["estimate"] > 0 else "reduces"
     what = "bias" if is_bias(row["unit"]) else "accuracy"
-    return (
-        f"{arm} {done} the {what} by {size} [{', '.join(ends)}] {row['unit']} relative to {other}"
-    )
+    size, *ends = (f"{abs(row[name]):.{DIGITS}f}" for name in ("estimate", "ci_low", "ci_high"))
+    size = f"{size} [{', '.join(sorted(ends, key=float))}] {row['unit']}"
+    return f"{arm} {done} the {what} by {size} relative to {other}"
 
 
 def _named_for_readers(found: Comparison) -> Comparison:
