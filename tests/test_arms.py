@@ -150,10 +150,15 @@ def test_a_function_is_told_in_each_arm(tmp_path):
     assert "Effects of arms" in report and ARMS["opposite"] in report
 
 
-def test_a_model_with_a_system_text_reads_both():
+@pytest.mark.slow
+def test_a_local_model_reads_its_own_system_text_and_that_of_the_arm():
     asked = {"system": "Be brief.", "prompt": "?", "options": []}
     who = InArm(participant("hf/tiny"), "opposite", ARMS["opposite"])
-    assert f"Be brief.\n\n{ARMS['opposite']}<" in who.rendered(who.told(Request(asked, 0, 0)).item)
+    read = who.rendered(who.told(Request(asked, 0, 0)).item)
+    assert f"Be brief.\n\n{ARMS['opposite']}<" in read
+
+
+def test_an_arm_stands_in_the_name():
     study = make_study(models=["openai/x"], paradigms=["classic/framing"], arms=ARMS)
     names = [who.name for _, who in participants_by_model(study)]
     assert names == [f"openai/x arm={arm}" for arm in ARMS]

@@ -14,15 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..design import ACCURACY_GAIN, Contrast
+from ..design import Contrast
 from .answers import Rows, second_unit
 from .registry import Estimator, Found
 from cogbias.effects.bets import (
     Bar,
-    Mean,
     bars_of,
     by_role,
-    prompt_mean,
     prompts_left_out,
     question_mean,
     rows_beside,
@@ -51,13 +49,8 @@ def _right_sets(contrast: Contrast, rows: Rows) -> list[Sets]:
     truth = contrast.kind.removeprefix(_KIND_PREFIX)
     if truth in VALUE_TRUTHS:
         return [value_correct_sets(truth)] * len(rows)
-    if truth in BET_TRUTHS:
-        table = {kind: bet_correct_sets(kind, truth) for kind in rows.levels("kind")}
-        return [table[kind] for kind in rows["kind"]]
-    if contrast.outcome == "right":
-        return [frozenset({frozenset({right})}) for right in rows["right"]]
-    right = frozenset(name for name, points in contrast.score.items() if points == 1)
-    return [frozenset({right})] * len(rows)
+    table = {kind: bet_correct_sets(kind, truth) for kind in rows.levels("kind")}
+    return [table[kind] for kind in rows["kind"]]
 
 
 def _role_scores(rows: Rows) -> tuple[pd.DataFrame, bool]:
@@ -89,7 +82,7 @@ def _constant_sets(rows: Rows) -> dict[str, list[frozenset]]:
     return found
 
 
-def _set_bars(rows: Rows, options: tuple[str, ...], mean: Mean) -> dict[str, Bar]:
+def _set_bars(rows: Rows, options: tuple[str, ...]) -> dict[str, Bar]:
     "What random sets, the best constant set and one for every type of bet score."
     rate = {right: float(random_set_rate(right, options)) for right in set(rows["sets"])}
     guess = np.array([rate[right] for right in rows["sets"]])
@@ -102,7 +95,7 @@ def _set_bars(rows: Rows, options: tuple[str, ...], mean: Mean) -> dict[str, Bar
             for name, chosen in known.items()
         }
 
-    return bars_of(rows, ("a random set", guess), policies, "the best constant set", mean)
+    return bars_of(rows, ("a random set", guess), policies, "the best constant set", question_mean)
 
 # %% ../../nbs/effects/06_thresholds.ipynb #54f0a6b3
 class _JudgedQuestions(NamedTuple):
@@ -197,16 +190,14 @@ def threshold_accuracy(
         return nothing("insufficient", none, method="tuned threshold")
     part, credit = read.part(at), credit[at]
     part = part.having(sets=np.array([*sets, None], object)[at], weight=np.ones(len(at)))
-    mean = prompt_mean if contrast.replication else question_mean
-    every = _set_bars(part, tuple(scores.columns), mean)
-    tested = tested_against(part, credit, every, contrast.replication)
-    gain = contrast.unit == ACCURACY_GAIN and not contrast.replication
-    found = tested["constant_policy"][1] if gain else tested["guessing"][0]
+    every = _set_bars(part, tuple(scores.columns))
+    tested = tested_against(part, credit, every)
+    found = tested["guessing"][0]
     constant = every["constant_policy"].height
     detail = joined(
         "" if free else _EXPLORATORY,
         *(threshold_words(each, name) for name, each in tuned),
-        f"{mean(part, credit):.2f} right, {constant:.2f} by the best constant set",
+        f"{question_mean(part, credit):.2f} right, {constant:.2f} by the best constant set",
         *map(str, every.values()),
         found.detail,
         prompts_left_out(rows, read),
@@ -219,11 +210,10 @@ def threshold_accuracy(
 
 # %% ../../nbs/effects/06_thresholds.ipynb #3cec10c8
 _MEANING_OF_MEASURE = {
-    "accuracy": "accuracy of the options above a threshold tuned on the dev split",
-    "normal": "the same by a ground truth of values: the high thing alone",
+    "normal": "accuracy of the options above a tuned threshold: the high thing alone is right",
     "weak_normal": "the same: the high thing, alone or with the same",
     "weak": "the same: no contradiction",
-    "strict": "the same by a ground truth of bets: the best choice alone",
+    "strict": "the same of bets: the best choice alone",
     "positive": "the same: a gain is expected",
     "non_negative": "the same: no loss is expected",
 }

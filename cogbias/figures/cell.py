@@ -191,7 +191,7 @@ def effect_in_context(
     "A participant's effect beside people and beside trivial responders."
     rows, colours = _together({"ink": effects, "human": human, "trivial": trivial})
     ax = interval_rows(rows["label"], rows, colours, ax)
-    ax.set_xlabel(xlabel)
+    ax.set_xlabel(fill(xlabel, 40))
     return ax
 
 # %% ../../nbs/figures/00_cell.ipynb #c617d04c
@@ -259,7 +259,7 @@ def breakdown(
     ax = interval_rows(labels, effects, None, ax)
     if overall is not None:
         ax.axvline(overall, color=colour_of("ink"), linewidth=1, linestyle=":", zorder=1)
-    ax.set_xlabel(xlabel)
+    ax.set_xlabel(fill(xlabel, 40))
     return ax
 
 # %% ../../nbs/figures/00_cell.ipynb #d38c0dee
