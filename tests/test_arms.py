@@ -150,6 +150,21 @@ def test_a_function_is_told_in_each_arm(tmp_path):
     assert "Effects of arms" in report and ARMS["opposite"] in report
 
 
+def test_an_instruction_does_not_stand_where_a_choice_is_read_from_reasoning(tmp_path):
+    heard = []
+
+    def model(prompt: str) -> str:
+        heard.append(prompt)
+        return "A"
+
+    given = {"max_prompts": 8, "method": "two_step", "reports": False, "progress": False}
+    arms = {"opposite": ARMS["opposite"]}
+    found = cb.run(model, "classic/framing", arms=arms, outputs=tmp_path, **given)
+    told = [ARMS["opposite"] in each for each in heard]
+    assert told == ["Reply with" not in each for each in heard]
+    assert sum(told) == len(told) / 2 == len(found.items)
+
+
 @pytest.mark.slow
 def test_a_local_model_reads_its_own_system_text_and_that_of_the_arm():
     asked = {"system": "Be brief.", "prompt": "?", "options": []}
