@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['TASKS', 'EXAMPLES', 'app', 'REPEATABLE', 'StudyFile', 'Models', 'Paradigms', 'ParadigmName', 'Outputs',
            'OutputsFolder', 'Out', 'Repeats', 'Temperature', 'Valid', 'Method', 'StudySeed', 'Seed', 'MaxPrompts',
-           'ItemsFile', 'Where', 'BaseUrl', 'Concurrency', 'Set', 'Extractor', 'AllowCommand', 'FailIf', 'FailUnless',
-           'Limits', 'Prices', 'Batch', 'Jobs', 'AsJson', 'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items',
-           'check', 'plan', 'run_command', 'train', 'generate', 'new', 'status', 'effects', 'compare', 'table',
-           'report', 'site', 'verify', 'import_command', 'export_command']
+           'ItemsFile', 'Where', 'Arms', 'BaseUrl', 'Concurrency', 'Set', 'Extractor', 'AllowCommand', 'FailIf',
+           'FailUnless', 'Limits', 'Prices', 'Batch', 'Jobs', 'AsJson', 'LISTS', 'ByTask', 'common', 'main',
+           'list_names', 'items', 'check', 'plan', 'run_command', 'train', 'generate', 'new', 'status', 'effects',
+           'compare', 'table', 'report', 'site', 'verify', 'import_command', 'export_command']
 
 # %% ../nbs/11_cli.ipynb #f691f478
 import json
@@ -300,6 +300,10 @@ Seed = Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")]
 MaxPrompts = Annotated[int | None, _option("max_prompts", "--max-prompts")]
 ItemsFile = Annotated[str | None, _option("items_file", "--items", " (see 'cogbias import')")]
 Where = Annotated[list[str] | None, _option("where", "", REPEATABLE, metavar="FACTOR=LEVEL")]
+Arms = Annotated[
+    list[str] | None,
+    _option("arms", "--arm", "; NAME=@FILE reads it from a file; repeatable", metavar="NAME=TEXT"),
+]
 BaseUrl = Annotated[
     str | None,
     typer.Option("--base-url", help="Server address for openai/, anthropic/ and ollama/ models."),
@@ -386,6 +390,15 @@ def _levels(pairs: list[str] | None) -> dict[str, list[str]] | None:
     return found or None
 
 
+def _arms(pairs: list[str] | None) -> dict[str, str] | None:
+    "NAME=TEXT as a table; a text may be in a file."
+    named = dict(_pair("--arm", text, "control=TEXT") for text in pairs or [])
+    return {
+        name: _path(text[1:]).read_text(encoding="utf-8").strip() if text[:1] == "@" else text
+        for name, text in named.items()
+    } or None
+
+
 def _limits(pairs: list[str] | None) -> dict[str, float]:
     "NAME=NUMBER as a table."
     example = "usd=5"
@@ -444,6 +457,7 @@ def _study(
     max_prompts: MaxPrompts = None,
     items_file: ItemsFile = None,
     where: Where = None,
+    arm: Arms = None,
     base_url: BaseUrl = None,
     concurrency: Concurrency = None,
     set_: Set = None,
@@ -477,6 +491,7 @@ def _study(
         "max_prompts": max_prompts,
         "items_file": items_file,
         "where": _levels(where),
+        "arms": _arms(arm),
         "extractor": extractor,
         "batch": batch or None,
     }
@@ -627,7 +642,15 @@ def check(paradigm: ParadigmName, as_json: AsJson = False) -> None:
 
 @app.command()
 @_about_a_study
-def plan(asked: Study, outputs: Path, as_json: AsJson = False) -> None:
+def plan(
+    asked: Study,
+    outputs: Path,
+    preregistration: Annotated[
+        Path | None,
+        typer.Option(parser=_path, metavar="FILE.md", help="Also write a preregistration."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Dry run: prompts, cost and statistical power; nothing is sent.
 
     Example: cogbias plan --model openai/gpt-4o-mini --paradigm "choice/*"
@@ -635,6 +658,11 @@ def plan(asked: Study, outputs: Path, as_json: AsJson = False) -> None:
     from cogbias.planning.plans import plan_run
 
     planned = plan_run(asked, outputs)
+    if preregistration:
+        from cogbias.running.preregistration import preregistration as text_of
+
+        preregistration.write_text(text_of(asked, planned), encoding="utf-8")
+        _say(f"preregistration written to {preregistration}")
     if as_json:
         tables = {name: _rows(getattr(planned, name)) for name in ("cells", "models", "power")}
         _show_json(tables | {"notes": planned.notes, "refused": planned.refused})

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['LEAST_SHARE', 'DIFFERENCES', 'RANKS', 'FAMILIAR', 'names_beside', 'Comparison', 'with_shown_names', 'compare',
-           'difference_sentence', 'for_readers', 'comparison_notes']
+           'difference_sentence', 'arm_sentence', 'for_readers', 'comparison_notes']
 
 # %% ../nbs/09_compare.ipynb #cc8787de
 from collections.abc import Collection, Mapping, Sequence
@@ -54,6 +54,7 @@ from .settings import listing
 from .stats.decisions import adjust, without_width
 from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
 from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, given_table, nearest
+from .participants.arms import ARM, arm_pairs
 from .participants.trials import typed_trials
 from .words import CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_bias
 
@@ -294,6 +295,9 @@ class Comparison(NamedTuple):
     differences: pd.DataFrame  # one row per paradigm and pair: first minus second
     ranks: pd.DataFrame  # one row per paradigm and participant
     familiar: pd.DataFrame  # one row per paradigm and participant: published minus new wording
+    arms: (
+        pd.DataFrame
+    )  # as differences, one row per paradigm and arm: minus the same in its reference
 
     def __repr__(self) -> str:
         return _as_shown(self).text
@@ -423,13 +427,14 @@ def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
 
 def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: float) -> Comparison:
     "The comparison of those chosen, paradigm by paradigm."
-    differences, ranks, familiar, here = [], [], [], {}
+    differences, ranks, familiar, of_arms, here = [], [], [], [], {}
     for name, cell in sorted(cells.items()):
         asked = paradigm(name)
         here[name] = {each: cell.of[each] for each in chosen if each in cell.of}
-        for pair in combinations(here[name], 2):
-            both = {each: here[name][each] for each in pair}
-            differences.append({"paradigm": name, **_difference(asked, both, alpha)})
+        known = here[name]
+        for rows, pairs in ((differences, combinations(known, 2)), (of_arms, arm_pairs(known))):
+            both = [{each: known[each] for each in pair} for pair in pairs]
+            rows += [{"paradigm": name, **_difference(asked, of, alpha)} for of in both]
         for each, answers in here[name].items():
             if (row := familiar_row(asked.headline, each, answers)) is not None:
                 familiar.append({"paradigm": name, **row})
@@ -437,7 +442,10 @@ def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: fl
         raise CogbiasError(
             f"{', '.join(chosen)}: no paradigm was answered by two of them; nothing to compare"
         )
-    table = _corrected(pd.DataFrame(differences).reindex(columns=list(DIFFERENCES)), chosen, alpha)
+    table, arms = (
+        _corrected(pd.DataFrame(rows).reindex(columns=list(DIFFERENCES)), chosen, alpha)
+        for rows in (differences, of_arms)
+    )
     for name, mine in table.groupby("paradigm", sort=False):
         ranks += [
             {"paradigm": name, **row}
@@ -448,6 +456,7 @@ def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: fl
         table,
         pd.DataFrame(ranks, columns=list(RANKS)).astype(whole),
         pd.DataFrame(familiar, columns=list(FAMILIAR)),
+        arms,
     )
 
 # %% ../nbs/09_compare.ipynb #03bb4671
@@ -473,6 +482,20 @@ def difference_sentence(
     return f"{row['larger']} {more}: {row['first']} minus {row['second']} is {size}"
 
 
+def arm_sentence(
+    row: Mapping[str, Any],  # of the arms
+) -> str:
+    "What an arm does to the bias, in words."
+    arm, other = (row[side].rpartition(ARM)[2] for side in ("first", "second"))
+    if row["larger"] not in (row["first"], row["second"]):
+        return difference_sentence({**row, "first": arm, "second": other})
+    done = "increases" if row["estimate"] > 0 else "reduces"
+    what = "bias" if is_bias(row["unit"]) else "accuracy"
+    size, *ends = (f"{abs(row[name]):.{DIGITS}f}" for name in ("estimate", "ci_low", "ci_high"))
+    size = f"{size} [{', '.join(sorted(ends, key=float))}] {row['unit']}"
+    return f"{arm} {done} the {what} by {size} relative to {other}"
+
+
 def _named_for_readers(found: Comparison) -> Comparison:
     "The same with every participant under the name that stands beside its own."
 
@@ -491,10 +514,15 @@ def for_readers(
     "The three tables as a page shows them; those without rows are left out."
     asked = [asked_how(name) for name in found.ranks["participant"]]
     found = _named_for_readers(found)
-    differences = found.differences[["paradigm"]].assign(
-        said=[difference_sentence(row) for row in found.differences.to_dict("records")],
-        p=[p_number(p) for p in found.differences["p_adjusted"].astype(float)],
+    sides = (found.differences, difference_sentence), (found.arms, arm_sentence)
+    differences, arms = (
+        table[["paradigm"]].assign(
+            said=[sentence(row) for row in table.to_dict("records")],
+            p=[p_number(p) for p in table["p_adjusted"].astype(float)],
+        )
+        for table, sentence in sides
     )
+    arms.insert(1, "participant", [name.rpartition(ARM)[0] for name in found.arms["first"]])
     known = found.ranks["rank"].notna()
     places = found.ranks[["rank", "rank_low", "rank_high"]].astype(str)
     ranks = found.ranks.assign(
@@ -510,6 +538,7 @@ def for_readers(
     numbers = ["estimate", "ci_low", "ci_high"]
     wordings = wordings.assign(**wordings[numbers].astype(float).round(3) + 0.0)
     tables = {
+        "Effects of arms": arms,
         "Differences": differences,
         "Ranks": ranks,
         "Published minus new wording": wordings,
@@ -535,6 +564,8 @@ def comparison_notes(
         f"One family: {found.differences['family'].iloc[0]}.",
         "Rank intervals follow from the corrected differences and hold together.",
     ]
+    if len(found.arms):
+        notes.append(f"Arms are corrected together: {found.arms['family'].iloc[0]}.")
     if unranked := int(found.ranks["rank"].isna().sum()):
         notes.append(f"{unranked} of {len(found.ranks)} ranks are empty; the table says why.")
     several_ways = len({asked_how(name) for name in found.ranks["participant"]}) > 1

@@ -595,8 +595,8 @@ SECTIONS = (
         "of your own.",
         order=(
             *("first_steps", "your_own_model", "a_bias_of_your_own", "exact_or_sampled"),
-            *("people", "other_tests", "review_fillings", "cluster", "beyond_management"),
-            "way_of_one_answer",
+            *("debiasing", "people", "other_tests", "review_fillings", "cluster"),
+            *("beyond_management", "way_of_one_answer"),
         ),
     ),
     Section(

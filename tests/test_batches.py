@@ -145,6 +145,16 @@ def test_answers_come_in_batches_at_half_the_price(provider: str, tmp_path: Path
         assert not any("custom_id" in body for body in double.direct)
 
 
+def test_each_arm_is_told_in_its_batch(provider: str, tmp_path: Path) -> None:
+    with Providers() as double:
+        arms = {"none": "", "warned": "Take your time."}
+        run(study_of(provider, double, paradigms=["classic/framing"], arms=arms), tmp_path)
+        told = [
+            [arms["warned"] in str(each) for each in held.asked.values()] for held in double.held
+        ]
+    assert told == [[False] * 12, [True] * 12]
+
+
 def test_no_key_is_stored(provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     "Though the provider repeats it in its results."
     monkeypatch.setenv(f"{provider.upper()}_API_KEY", key := "correct-horse-battery-9")

@@ -85,7 +85,7 @@ def test_the_command_prints_writes_and_speaks_json(folder, capsys, tmp_path):
     ):
         assert words in printed
     tables = json.loads(said(capsys, "compare", folder, "sim/human", "sim/position", "--json"))
-    assert set(tables) == {"differences", "ranks", "familiar"}
+    assert set(tables) == {"differences", "ranks", "familiar", "arms"}
     assert {row["first"] for row in tables["differences"]} <= {"sim/human", "sim/position"}
     said(capsys, "compare", folder, "--out", tmp_path / "differences.csv")
     assert len(pd.read_csv(tmp_path / "differences.csv")) == 6

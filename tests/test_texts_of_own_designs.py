@@ -51,7 +51,7 @@ def words_of(page: str) -> str:
 def test_signs_in_any_text_are_taken() -> None:
     made = paradigm_of_files(odd_files(TEXT))
     assert made.summary == f"summary {ODD}" and made.headline.title == f"compares {ODD}"
-    assert made.people[0]["label"] == f"human label {ODD}"
+    assert made.people[0]["label"] == f"human label {ODD} (typed in)"
 
 
 SMALL = NUMBERS.replace("number.unit", "smallest = 2\nnumber.unit")

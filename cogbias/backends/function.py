@@ -248,12 +248,19 @@ class FunctionSettings:
 MOST_LATE = 3  # calls in a row that do not return: nobody waits for hundreds more
 
 
+def _put(request: Request) -> tuple[str, str | None, int]:
+    "What tells a request from others."
+    return request.item["item_id"], request.item["system"], request.repeat
+
+
 @dataclass
 class _Memory:
     "What is known of a function from its calls."
 
     methods: dict[str, str] = field(default_factory=dict)  # paradigm -> text or probabilities
-    first: dict[tuple[str, int], Answer] = field(default_factory=dict)  # not yet collected
+    first: dict[tuple[str, str | None, int], Answer] = field(
+        default_factory=dict
+    )  # not yet collected
     came: float = 0.0  # when a call returned
     late: int = 0  # calls in a row that were left, and none has returned since they began
 
@@ -310,7 +317,7 @@ class FunctionParticipant(FunctionSettings):
 
         def ask(request: Request) -> Answer:
             "The answer that was given when the function was first tried, or a new one."
-            known = self.memory.first.pop((request.item["item_id"], request.repeat), None)
+            known = self.memory.first.pop(_put(request), None)
             return known or returned_answer(request.item, self.value(request), method)
 
         yield from self._asked(ask, requests)
@@ -334,8 +341,7 @@ class FunctionParticipant(FunctionSettings):
             return returned_answer(request.item, value, method)
 
         for request in requests:
-            key = request.item["item_id"], request.repeat
-            ((_, self.memory.first[key]),) = self._asked(ask, [request])
+            ((_, self.memory.first[_put(request)]),) = self._asked(ask, [request])
             if shown:
                 break
         return shown[0] if shown else "text"

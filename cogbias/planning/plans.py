@@ -27,6 +27,7 @@ from ..elicitation.batches import HALF, batch_lines, has_batches
 from ..folder import Folder
 from ..participants import Participant
 from .tokens import Step, cell_tokens, habits_of, trying_out
+from ..participants.arms import arm_lines
 from ..participants.prices import Price
 from ..words import UNITS
 from ..study import PlannedCell, Study, Unmet, planned_cells
@@ -225,6 +226,7 @@ def plan_run(
     ]
     table, of_models = pd.DataFrame(rows), pd.DataFrame(models)
     notes = [
+        *arm_lines(study.arms),
         *_price_lines(study, prices, of_models["usd"].fillna(0).sum()),
         *filter(None, [spent_line(outputs)]),
         *lines_of_batches(outputs),

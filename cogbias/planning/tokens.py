@@ -19,6 +19,7 @@ from ..elicitation.limits import most_written
 from ..participants import EXTRACTION, Participant, Request, calls_out
 from ..study import PlannedCell
 from ..tables import shipped
+from ..participants.arms import as_told
 from ..participants.trials import fingerprint
 
 # %% ../../nbs/planning/01_tokens.ipynb #2181d56f
@@ -139,7 +140,8 @@ def _step(
         sent, length, told = habit.sent * _characters(items), habit.written, habit.where
         told = f"as in its {habit.answers:,} answers {told}"
     else:
-        sent, told = _tokens_of_prompts(who, items, suite)
+        put = [each.item for each in as_told(who, requests)]
+        sent, told = _tokens_of_prompts(who, put, suite)
         length = min(CLOSED, most_written(who))
         if method == "reasoning" or getattr(who, "think", False):
             length = most_written(who)

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['COMMON_UNITS', 'MOST_COLUMNS', 'VARIANTS', 'scale_label', 'common_effects', 'as_readers_see', 'opening_notes',
-           'verdict_tables', 'verdict_notes', 'capped_table', 'homogeneity_table', 'Impact', 'variant_impact',
-           'temperature_table', 'unreadable_table']
+           'one_arm', 'verdict_tables', 'verdict_notes', 'capped_table', 'homogeneity_table', 'Impact',
+           'variant_impact', 'temperature_table', 'unreadable_table']
 
 # %% ../../nbs/reporting/03_study.ipynb #2a8bc20a
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ import pandas as pd
 from .claims import OTHER_PROMPTS, claimed, explained, who_was_asked_other_prompts
 from ..design import ALTERED, IMPORTED
 from ..effects import headlines
+from ..participants.arms import ARM
 from .markup import plain_words
 from .cell import intervals, shown_name
 from ..stats.estimates import p_number, p_words
@@ -122,6 +123,14 @@ def opening_notes(
     if left_out:
         notes.append(f"Not on the common scale of biases: {', '.join(left_out)}.")
     return " ".join(notes)
+
+
+def one_arm(
+    common: pd.DataFrame,  # from common_effects
+) -> pd.DataFrame:
+    "The effects of one arm of each model, the first: what arms add is no other model."
+    models = common["model"].astype(str).str.split(ARM).str[0]
+    return common[common["model"] == common["model"].groupby(models).transform("first")]
 
 
 MOST_COLUMNS = 6  # of words, that fit on a page beside each other

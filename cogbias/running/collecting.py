@@ -47,6 +47,7 @@ from cogbias.study import (
 )
 from ..tables import CogbiasError
 from ..words import counted
+from ..participants.arms import as_told, without_arm
 from ..participants.trials import EXTRACTED_BY, NOT_EXTRACTED, fingerprint
 
 # %% ../../nbs/running/01_collecting.ipynb #57ad3788
@@ -205,7 +206,7 @@ def put_parts(
         who = participants_by_model(study)[place][1]
         reading = _Reading(who.name, keep_asking)
         for part in parts:
-            asked = (study_extractor(study) or who) if part.of_reader else who
+            asked = (study_extractor(study) or without_arm(who)) if part.of_reader else who
             count = Counter()
 
             def take(batch: list[tuple[int, Answer]], number: int = part.cell) -> None:
@@ -331,7 +332,8 @@ class _Collection:
                 asked = (study_extractor(study) or who) if part.of_reader else who
                 if part.method == "text" and has_batches(asked):
                     mine = apart.setdefault(asked.name, _InBatches(asked, []))
-                    mine.asked.extend((part.cell, *each) for each in enumerate(part.requests))
+                    told = part.requests if part.of_reader else as_told(asked, part.requests)
+                    mine.asked.extend((part.cell, *each) for each in enumerate(told))
                     continue
                 rest.append(part)
                 if calls_out(asked.name):

@@ -42,6 +42,7 @@ from cogbias.folder import (
 )
 from ..study.own_paradigms import know
 from ..participants import asked_how
+from ..participants.arms import ARM
 from ..reporting.cell import shown_name
 from ..reporting.chapters import CellReport, Training
 from ..settings import REPORT_PARAMETERS
@@ -145,8 +146,11 @@ class StudyReport(NamedTuple):
 def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
     "The model behind a participant, and what should be known about it."
     who = recorded_participant(folder, asked.participant_id)
+    arm = who.identity.get("arm")
     return {
-        "model": who.model,
+        "model": f"{who.model}{ARM}{arm}" if arm else who.model,
+        "arm": arm,
+        "instruction": who.identity.get("instruction"),
         "temperature": who.temperature,
         "simulated": who.simulated,
         "mark": mark_of_participant(who),

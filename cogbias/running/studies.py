@@ -19,6 +19,7 @@ from ..elicitation.server import connections_kept
 from ..folder import Folder, begin_run, end_run
 from ..elicitation.limits import limit_behind, metered
 from ..study.own_paradigms import declared_names, shared_places_line
+from ..participants.arms import control_lines
 from ..planning.plans import stopped_line
 from ..elicitation.batches import cancel_batches, has_batches
 from ..planning.spending import asked_elsewhere, check_limits, study_meter
@@ -67,7 +68,7 @@ def _with_trained(
 
 def _said_of_designs(study: Study) -> list[str]:
     "What is to know of a user's own paradigms and items, a line each."
-    lines, names = [], study_paradigms(study)
+    lines, names = control_lines(study.arms), study_paradigms(study)
     for name in declared_names(names):
         if line := moved_target_line(paradigm(name), study_items(study, name)):
             lines.append(f"{name}: {line}; check whether that is intended")

@@ -76,6 +76,7 @@ from cogbias.tables import (
     shortened,
     shipped,
 )
+from ..participants.arms import InArm
 from ..participants.trials import Asking, how_asked, rows_of
 
 # %% ../../nbs/06_study.ipynb #e917dbeb
@@ -301,11 +302,13 @@ def study_participants(study: Study) -> list[Participant]:
 
 def participants_by_model(study: Study) -> list[tuple[str, Participant]]:
     "The same, each with the model that it was made from."
-    return [
+    asked = [
         (model, study_participant(study, model, temperature))
         for model in study.models
         for temperature in temperatures(study)
     ]
+    arms = study.arms.items()
+    return [(model, InArm(who, *arm)) for model, who in asked for arm in arms] if arms else asked
 
 
 def study_extractor(study: Study) -> Participant | None:

@@ -1,0 +1,31 @@
+"A plan is written down as a preregistration: every paradigm with what is expected and computed."
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import cogbias as cb
+from cogbias.cli import app
+
+NAMES = ("classic/anchoring", "choice/certainty", "bets/coin")
+
+
+def test_a_plan_is_written_down(tmp_path: Path) -> None:
+    file = tmp_path / "plan.md"
+    asked = [part for each in NAMES for part in ("--paradigm", each)]
+    given = ["--model", "openai/far", "--model", "sim/human", "--max-prompts", "60", *asked]
+    given += ["--outputs", str(tmp_path / "out"), "--preregistration", str(file), "--json"]
+    done = CliRunner().invoke(app, ["plan", *given])
+    assert done.exit_code == 0, (done.output, done.exception)
+    text, power = file.read_text(), json.loads(done.stdout)["power"]
+    for name in NAMES:
+        one = cb.paradigm(name)
+        for words in (f"(`{name}`)", one.headline.title, one.positive.rstrip("."), one.norm):
+            assert words in text
+    assert text.count("A headline counts as different from zero") == len(NAMES)
+    for row in power:
+        assert f"| {row['participant']} | {row['paradigm']} |" in " ".join(text.split())
+    assert "refusal, no_response" in text and "within the 3 headlines of each participant" in text
+    assert "Benjamini, Y." in text and "&#" not in text and "{{" not in text
+    assert not (tmp_path / "out").exists()  # nothing is asked
