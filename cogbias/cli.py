@@ -699,6 +699,8 @@ def _judged(
     from cogbias.reporting.gates import judge, write_junit
 
     judged = [] if outcome.effects is None else judge(outcome.effects_asked(), *conditions)
+    skipped = [each for each in judged if each.outcome == "skipped"]
+    _say(*(f"skipped   {each.participant} in {each.paradigm}: {each.said}" for each in skipped))
     if junit:
         write_junit(judged, junit)
     return [
@@ -773,6 +775,8 @@ def run_command(
     from cogbias.running.studies import cancel_study, run_study
 
     conditions = [[*map(condition, texts or [])] for texts in (fail_if, fail_unless)]
+    if junit and not any(conditions):
+        raise typer.BadParameter("a test needs --fail-if or --fail-unless", param_hint="--junit")
     if cancel:
         _print(*cancel_study(asked, outputs))
         return
@@ -1123,12 +1127,12 @@ def import_command(
     if format == "answers":
         if not paradigms:
             raise typer.BadParameter("name what people answered", param_hint="--paradigm")
-        if paradigms[1:] or where:
-            said = "a table of people goes in whole, into one paradigm; give neither a second"
-            raise typer.BadParameter(f"{said} --paradigm nor --where")
+        if paradigms[1:]:
+            raise typer.BadParameter("a table of people goes into one paradigm; name only one")
         pairs = filter(None, columns.split(","))
         named = dict(_pair("--columns", each, "person=pid") for each in pairs)
-        found = read_answers(path, paradigm(paradigms[0]), participant, named)
+        chosen = _levels(where) or {}
+        found = read_answers(path, paradigm(paradigms[0]), participant, named, chosen)
         _print(*found.notes)  # which column is what, before anything is kept
         place = out or Path("outputs/study")
         keep_imported(found, place)
@@ -1176,7 +1180,7 @@ def export_command(
 ) -> None:
     """Export the answers in a folder or the items of a paradigm, to people as well.
 
-    Example: cogbias export csv outputs/demo --out answers.csv
+    Example: cogbias export csv outputs/demo --out tables
     """
     from cogbias.design import paradigm
     from cogbias.exchange import export_folder, export_items

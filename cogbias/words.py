@@ -43,7 +43,7 @@ class StatusWords(NamedTuple):
     claimable: bool = False  # whether such an estimate may carry a verdict
     why: str = ""  # why it carries none, where the meaning says it less plainly
     number: bool = True  # whether there is a number that can be used
-    by_place: bool = False  # whether a liking for a place may be all that there is
+    by_place: bool = False  # whether a preference for a position may explain it
     caveat: str = ""  # what must be known before a headline is quoted
 
 
@@ -213,10 +213,10 @@ VERDICTS = {
     ),
     VerdictWord.INCONCLUSIVE: VerdictWords(
         "the data do not decide",
-        "may or may not show the {bias} (inconclusive)",
+        "does not clearly show the {bias} (inconclusive)",
         "open",
         decides=False,
-        verb_of_accuracy="may or may not be better than the best constant policy (inconclusive)",
+        verb_of_accuracy="is not clearly better than the best constant policy (inconclusive)",
     ),
     VerdictWord.NONE: VerdictWords(
         "no verdict is possible; the reason is given",

@@ -18,7 +18,7 @@ NOT_COMPARED = ("benchmarks/", "reports/")
 # what differs from run to run: addresses, folders, times, dates
 VARIES = re.compile(
     r"( at )?0x[0-9a-f]+|/tmp/\S+|\d+(\.\d+)? ?(s|ms|seconds|minutes)\b"
-    r"|\d{4}-\d\d-\d\d[T ]?[\d:.+]*"
+    r"|\d{4}-\d\d-\d\d[T ]?[\d:.+-]*"
 )
 DECIMAL = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?")
 LEFT_OUT = re.compile(r"#\|\s*(eval: false|slow)")

@@ -12,7 +12,7 @@ from cogbias.reporting.claims import claim
 from cogbias.reporting.study import common_effects, homogeneity_table
 
 ONE_ORDER = {"variant": "base", "option_order": 1}
-SAID = "no prompt was read in two orders, so a liking for a place counts as one for content"
+SAID = "no prompt was read in two orders, so a preference for a position counts as one for content"
 
 
 def headline_of(who: object, place: Path, paradigm: str, **where: object) -> dict:

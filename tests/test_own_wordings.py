@@ -17,7 +17,7 @@ from cogbias.backends.sim import exact_trials
 from cogbias.design import declare, paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.kits.file import paradigm_from_file, paradigm_of_files
-from cogbias.kits.skeletons import write_reworded
+from cogbias.kits.skeletons import write_reworded, write_skeleton
 from cogbias.study import make_study, study_items
 from cogbias.tables import CogbiasError
 
@@ -225,3 +225,12 @@ def test_a_mistake_about_a_base_is_named(told: str, what: str) -> None:
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files({"mine.toml": f"based_on = {told}\n"})
     assert what in str(found.value), found.value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kit", ["classic", "scenario"])
+def test_a_draft_runs_as_it_is(kit: str, tmp_path: Path) -> None:
+    from nbdev.test import test_nb
+
+    (draft,) = write_skeleton("mine", kit, tmp_path)
+    assert test_nb(draft)[0]

@@ -122,12 +122,16 @@ def orders_read(
     return found
 
 # %% ../../nbs/effects/08_places.ipynb #b0000049
-ONE_ORDER = "no prompt was read in two orders, so a liking for a place counts as one for content"
-MOSTLY_ONE_ORDER = (
-    "{alone} of {read} prompts were not read in two orders: there, a liking for a place counts as "
-    "one for content"
+ONE_ORDER = (
+    "no prompt was read in two orders, so a preference for a position counts as one for content"
 )
-MOST_BY_PLACE = "up to {:.2f} of it may be a liking for a place, since not all orders were read"
+MOSTLY_ONE_ORDER = (
+    "{alone} of {read} prompts were not read in two orders: there, a preference for a position "
+    "counts as one for content"
+)
+MOST_BY_PLACE = (
+    "up to {:.2f} of it may be a preference for a position, since not all orders were read"
+)
 
 
 def one_order_in_words(orders: Sequence[OrdersRead]) -> str:  # empty where that does not matter
@@ -148,7 +152,7 @@ def most_by_place(
     orders: Sequence[OrdersRead],  # of it
     asked: np.ndarray,  # prompts that the estimate rests on, shape (items,)
 ) -> float:
-    "The most that a liking for a place can add to an estimate of choices, where orders lack."
+    "The most that a preference for a position can add to choices, where orders are missing."
     layout, most = answers.layout, 0.0
     if contrast.outcome != "role" or "order_group" not in layout:
         return most

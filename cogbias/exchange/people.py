@@ -25,8 +25,8 @@ from ..running.in_python import RunResult
 from ..settings import listing
 from cogbias.tables import (
     CogbiasError,
-    check_file,
     content_hash,
+    file_text,
     first_line,
     from_home,
     identified,
@@ -43,20 +43,27 @@ class PeopleTable(NamedTuple):
     previews: int = 0  # rows that were left out, as nobody answered
 
 
+def _table_of_texts(file: StringIO) -> pd.DataFrame:
+    "A table whose columns are separated by commas, semicolons or tabs, as its first line is."
+    separator = max(",;\t", key=file.readline().count)
+    file.seek(0)
+    return pd.read_csv(file, sep=separator, dtype=str, keep_default_na=False)
+
+
 def read_people(
     source: pd.DataFrame | Path | str,  # a table, a CSV file, or a folder with one for each person
 ) -> PeopleTable:
     "A table of answers, without the head rows and previews of the program that wrote it."
-    if isinstance(source, pd.DataFrame):
-        files = [StringIO(source.convert_dtypes().to_csv(index=False))]
-    else:
-        place = Path(from_home(source))
-        files = sorted(place.glob("*.csv")) if place.is_dir() else [place]
-        files = [check_file(each, LARGEST_FILE) for each in files]
     try:
-        read = [pd.read_csv(each, dtype=str, keep_default_na=False) for each in files]
+        if isinstance(source, pd.DataFrame):
+            texts = [source.convert_dtypes().to_csv(index=False)]
+        else:
+            place = Path(from_home(source))
+            files = sorted(place.glob("*.csv")) if place.is_dir() else [place]
+            texts = [file_text(each, LARGEST_FILE).removeprefix("\ufeff") for each in files]
+        read = [_table_of_texts(StringIO(each)) for each in texts]
         table = pd.concat(read, ignore_index=True).fillna("")
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise CogbiasError(f"{source}: {first_line(error)}; save it as CSV in UTF-8") from None
     cells = table.apply(lambda column: column.str.strip())
     if {"trial_type", "trial_index"} <= {*cells}:
@@ -194,14 +201,16 @@ def read_answers(
     asked: Paradigm,  # what they answered
     participant: str = "people/mine",  # how they are called together
     columns: Mapping[str, str] = {},  # person, item, condition, answer -> column
+    where: Mapping[str, Sequence[str]] = {},  # column -> the values whose rows are read
 ) -> Imported:
     "What people answered in a paradigm, as the answers of one participant; nothing is kept."
     if not re.fullmatch(r"people/[\w.-]+", participant, re.A):
         raise CogbiasError(f"participant {participant!r} should read people/NAME; rename it")
-    table, items = read_people(source), asked.items()
+    table, items = _rows_where(read_people(source), where), asked.items()
     found, known = _columns(table.cells, columns), names_of_items(asked, items)
     rows = _long_rows(table, found, known)
-    kept = rows.dropna(subset="item_id")
+    to_items = rows.dropna(subset="item_id")
+    kept = to_items.drop_duplicates(["person", "item_id"])  # what a person answered first
     if kept.empty:
         raise CogbiasError(
             f"no answer is to an item of {asked.name}; name wording and condition as in "
@@ -210,33 +219,48 @@ def read_answers(
     salt = content_hash(table.cells.to_csv())
     number = pd.Series(pd.factorize(kept["person"])[0])
     marks = number.map(lambda each: content_hash([salt, each], 12))
-    pairs = pd.DataFrame({"item_id": kept["item_id"].to_numpy(), "mark": marks})
-    once = pairs.drop_duplicates(ignore_index=True)  # an item that a person answered twice
-    theirs = items.set_index("item_id", drop=False).loc[once["item_id"]].reset_index(drop=True)
-    theirs = _with_people(theirs, once["mark"])
-    made = theirs.loc[pairs.merge(once.reset_index())["index"]].reset_index(drop=True)
-    first = 0 if table.kind == "jsPsych" else 1
+    answered = items.set_index("item_id", drop=False).loc[kept["item_id"]]
+    made = _with_people(answered.reset_index(drop=True), marks)
+    first = 0 if table.kind == "jsPsych" or kept["answer"].eq("0").any() else 1
     answers = [read_cell(*each, first) for each in zip(made.to_dict("records"), kept["answer"])]
-    repeats = made.groupby("item_id").cumcount()
-    given = [Given(*each) for each in zip(made["item_id"], repeats.tolist(), answers)]
+    given = [Given(item_id, 0, answer) for item_id, answer in zip(made["item_id"], answers)]
     facts = {"answers": "of people, imported from a table"}
     name = participant.removeprefix("people/")
     who = Recorded(participant, "people", name, None, None, False, ("text",), {}, facts)
-    cell = ImportedCell(who, asked.name, "text", [*theirs["item_id"]], given)
+    cell = ImportedCell(who, asked.name, "text", [*made["item_id"]], given)
     known = {**columns, **(OURS if table.kind == "jsPsych" else {})}
     guessed = {each: "" if known.get(each) == found[each] else " (guessed)" for each in found}
     named = [f"{each} = {column}{guessed[each]}" for each, column in found.items()]
     notes = [f"{table.kind}: {', '.join(named)}", design_of(made)]
-    notes += _left_out_lines(table, (len(rows) - len(kept)) * ("answer" in found), answers)
-    return Imported(f"answers of {participant}", {asked.name: theirs}, [cell], notes)
+    others = rows.loc[rows["item_id"].isna(), "item"] if "answer" in found else []
+    notes += _left_out_lines(table, [*others], len(to_items) - len(kept), answers)
+    return Imported(f"answers of {participant}", {asked.name: made}, [cell], notes)
 
 
-def _left_out_lines(table: PeopleTable, others: int, answers: Sequence[Answer]) -> list[str]:
-    "What was left out, and what could not be read, a line each."
+def _rows_where(table: PeopleTable, where: Mapping[str, Sequence[str]]) -> PeopleTable:
+    "The rows that have one of the values in each of the columns."
+    cells = table.cells
+    for column, values in where.items():
+        if column not in cells:
+            raise CogbiasError(f"--where: there is no {column!r}; {nearest(column, cells)}")
+        cells = cells[cells[column].isin([*values])]
+    return table._replace(cells=cells.reset_index(drop=True))
+
+
+def _left_out_lines(
+    table: PeopleTable, others: Sequence[str], again: int, answers: Sequence[Answer]
+) -> list[str]:
+    "What was left out, what could not be read and what should be looked at, a line each."
+    failed = (table.cells["attention"] == "failed").sum() if "attention" in table.cells else 0
+    example = next(filter(None, others), "")
     unread = [each.response or "" for each in answers if each.status != "ok"]
     lines = {
         f"{table.previews} previews of the survey were left out": table.previews,
-        f"{others:,} rows are no answer to an item and were left out": others,
+        f"{len(others):,} rows are no answer to an item and were left out"
+        + (f", such as {example!r:.60}" if example else ""): others,
+        f"{again:,} answers to an item that the person had answered before were left out": again,
+        f"{failed:,} people failed the attention check and are included; leave them out with "
+        "--where attention=passed": failed,
         f"{len(unread):,} of {len(answers):,} answers could not be read, such as "
         f"{max(unread, key=len, default='')!r:.60}": unread,
     }

@@ -327,7 +327,9 @@ def _power_lines(found: DesignCheck) -> list[str]:
         called = "no effect is"
         if isfinite(power.present_from):
             called = f"effects of at least {power.present_from:.2g}{unit} are"
-        zero = f"; zero is called absent in {power.zero_absent:.0%}" if found.smallest else ""
+        zero = (
+            f"; a true zero is called absent in {power.zero_absent:.0%}" if found.smallest else ""
+        )
         lines.append(f"{how}: {called} detectable with 80% power{zero}")
     note = exclusion_note(power, Rule(found.smallest), found.unit) if found.smallest else ""
     return [*lines, *filter(None, [note])]

@@ -65,17 +65,17 @@ def judge(
     judged = []
     conditions = [(each, False) for each in fail_if] + [(each, True) for each in fail_unless]
     for row in headlines(as_shown(effects)).to_dict("records"):
-        known = pd.notna(row["ci_low"]) and pd.notna(row["ci_high"])
+        known = pd.notna(row["ci_low"]) and pd.notna(row["ci_high"]) and row["verdict"] != "none"
         interval = (
-            f"{signed(row['estimate'], 2)} [{signed(row['ci_low'], 2)} to "
+            f"effect {signed(row['estimate'], 2)} [{signed(row['ci_low'], 2)} to "
             f"{signed(row['ci_high'], 2)}]"
             if known
-            else f"no interval ({row['status']})"
+            else f"no verdict ({row['reason']})"
         )
         for each, needed in conditions:
             shown = bool(known and each.is_shown(row["ci_low"], row["ci_high"]))
             outcome = "failed" if shown != needed else "passed" if known else "skipped"
-            said = f"{each.text} is {'' if shown else 'not '}shown: effect {interval}"
+            said = f"{each.text} is {'' if shown else 'not '}shown: {interval}"
             judged.append(Judged(row["participant"], row["paradigm"], each.text, outcome, said))
     return judged
 

@@ -24,7 +24,7 @@ window.TEXTS = {
   "number": "a number",
   "number_between": "a number from {low} to {high}",
   "check": {
-    "question": "This question shows whether the questions are read. Whatever your favourite colour is, please choose green.",
+    "question": "This question checks that you are reading carefully. Whatever your favorite color is, please choose green.",
     "choices": ["Red", "Green", "Blue", "Yellow"],
     "right": "Green"
   },
