@@ -146,11 +146,12 @@ class StudyReport(NamedTuple):
 def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
     "The model behind a participant, and what should be known about it."
     who = recorded_participant(folder, asked.participant_id)
-    arm = who.identity.get("arm")
+    instruction = who.identity.get("instruction")
+    arm = who.identity["arm"] if instruction is not None else None  # of ours, not as published
     return {
         "model": f"{who.model}{ARM}{arm}" if arm else who.model,
         "arm": arm,
-        "instruction": who.identity.get("instruction"),
+        "instruction": instruction,
         "temperature": who.temperature,
         "simulated": who.simulated,
         "mark": mark_of_participant(who),
