@@ -38,10 +38,10 @@ def said(*line: object) -> str:
 
 def press(page, number: int = 0, label: str = "") -> None:
     "Press the button that bears a label, or else that of a number, and wait for what is next."
-    text = "return document.querySelector('#jspsych-content').innerText"
+    text = "return document.querySelector('#jspsych-content')?.innerText"  # none between two pages
     before, choices = page.execute_script(text), wait_for(page, ".jspsych-btn")
     ([each for each in choices if label and each.text == label] or choices[number:])[0].click()
-    WebDriverWait(page, 20).until(lambda page: page.execute_script(text) != before)
+    WebDriverWait(page, 20).until(lambda page: page.execute_script(text) not in (before, None))
 
 
 @pytest.fixture

@@ -63,6 +63,8 @@ def read_people(
             texts = [file_text(each, LARGEST_FILE).removeprefix("\ufeff") for each in files]
         read = [_table_of_texts(StringIO(each)) for each in texts]
         table = pd.concat(read, ignore_index=True).fillna("")
+    except FileNotFoundError as error:
+        raise CogbiasError(f"{error.filename}: no such file; check the path") from None
     except ValueError as error:
         raise CogbiasError(f"{source}: {first_line(error)}; save it as CSV in UTF-8") from None
     cells = table.apply(lambda column: column.str.strip())
