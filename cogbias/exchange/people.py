@@ -63,10 +63,10 @@ def read_people(
             texts = [file_text(each, LARGEST_FILE).removeprefix("\ufeff") for each in files]
         read = [_table_of_texts(StringIO(each)) for each in texts]
         table = pd.concat(read, ignore_index=True).fillna("")
-    except FileNotFoundError as error:
-        raise CogbiasError(f"{error.filename}: no such file; check the path") from None
-    except ValueError as error:
-        raise CogbiasError(f"{source}: {first_line(error)}; save it as CSV in UTF-8") from None
+    except (ValueError, FileNotFoundError) as error:
+        is_there = isinstance(error, ValueError)
+        why = f"{first_line(error)}; save it as CSV in UTF-8" if is_there else "no such file"
+        raise CogbiasError(f"{source}: {why}") from None
     cells = table.apply(lambda column: column.str.strip())
     if {"trial_type", "trial_index"} <= {*cells}:
         return PeopleTable("jsPsych", cells)
