@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SUITES = {"classic": "test_classic.py", "managerial": "test_managerial.py", "bets": "test_bets.py"}
-OF_PARADIGMS = ("test_default_designs.py", "test_declarations.py")
+OF_PARADIGMS = ("test_declarations.py",)
 
 
 def main(notebook: str) -> int:
