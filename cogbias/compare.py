@@ -295,9 +295,7 @@ class Comparison(NamedTuple):
     differences: pd.DataFrame  # one row per paradigm and pair: first minus second
     ranks: pd.DataFrame  # one row per paradigm and participant
     familiar: pd.DataFrame  # one row per paradigm and participant: published minus new wording
-    arms: (
-        pd.DataFrame
-    )  # as differences, one row per paradigm and arm: minus the same in its reference
+    arms: pd.DataFrame  # as differences, one row per paradigm and arm: minus its reference
 
     def __repr__(self) -> str:
         return _as_shown(self).text

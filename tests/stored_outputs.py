@@ -41,14 +41,15 @@ def same(stored: str, given: str) -> bool:
 
 
 def differences(stored: list[Any], executed: list[Any]) -> list[str]:
-    "What cells gave otherwise than is stored; nothing is compared where nothing is stored."
+    """What cells gave otherwise than is stored; nothing is compared where nothing is stored.
+
+    A cell that was not run still has the outputs that it had.
+    """
     if not any(map(text, stored)):
         return []
-    pairs = zip(stored, executed, strict=True)
-    compared = [(a, b) for a, b in pairs if not LEFT_OUT.match(a.source)]
     return [
         f"{before.source[:80]!r} stores\n  {text(before)}\nand gives\n  {text(after)}"
-        for before, after in compared
+        for before, after in zip(stored, executed, strict=True)
         if not same(text(before), text(after))
     ]
 

@@ -327,11 +327,6 @@ class _Batch(BaseModel):
         return Seen(*told)
 
 
-class _Batches(BaseModel):
-    data: list[_Batch]
-    has_more: bool = False
-
-
 class _Said(BaseModel):
     message: str = ""
 
@@ -354,7 +349,7 @@ class _Line(BaseModel):
 class AnthropicBatches(Batches):
     "The batches of Anthropic."
 
-    path, after, page, entry = "/v1/messages/batches", "after_id", _Batches, _Batch
+    path, after, entry = "/v1/messages/batches", "after_id", _Batch
     marked = False
 
     def create(self, asked: Mapping[str, Any], file_id: str, mark: str) -> Seen:

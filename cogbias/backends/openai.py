@@ -545,11 +545,6 @@ class _Batch(BaseModel):
         )
 
 
-class _Batches(BaseModel):
-    data: list[_Batch]
-    has_more: bool = False
-
-
 class _File(BaseModel):
     id: Id
 
@@ -568,7 +563,7 @@ class _Line(BaseModel):
 class OpenaiBatches(Batches):
     "The batches of OpenAI, and of servers that have its protocol."
 
-    path, after, page, entry, marked = "/batches", "after", _Batches, _Batch, True
+    path, after, entry, marked = "/batches", "after", _Batch, True
 
     def upload(self, asked: Mapping[str, Any]) -> str:
         "Send the file of the requests."

@@ -213,9 +213,8 @@ def homogeneity_table(
     "Mean over models, spread between them, and where the next one would lie."
     table = common[(common["variant"] == "base") & common["estimate"].notna()]
     table = table.drop_duplicates(["model", "paradigm"])
-    by_place = table["status"].isin(
-        BY_PLACE
-    )  # a preference for a position may explain all of these
+    # a preference for a position may explain all of these
+    by_place = table["status"].isin(BY_PLACE)
     if by_place.all():
         return pd.DataFrame()
     found = synthesise_by(table[~by_place])

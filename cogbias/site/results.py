@@ -352,6 +352,11 @@ def other_groups(results: Results, name: str) -> list[dict[str, Any]]:
 MOST_COLUMNS = 7  # that fit side by side
 
 
+def _kind(*participants: str) -> str:
+    "What a page can hide together: simulated participants."
+    return "simulated" if all(map(is_simulated, participants)) else ""
+
+
 def _cell(
     results: Results,
     row: Mapping[str, Any] | None,
@@ -359,7 +364,7 @@ def _cell(
 ) -> dict[str, Any] | None:
     "One cell; None where there is neither a number nor a report."
     links = {"href": results.address(*key), "answers_href": results.answers(*key)}
-    links["kind"] = "simulated" if is_simulated(key[1]) else ""
+    links["kind"] = _kind(key[1])
     if row is None:
         missing = {"side": "missing", "text": "report", "word": "", "here": ""} | links
         return missing if links["href"] else None
@@ -390,7 +395,7 @@ def _table_at_a_glance(
             "label": who,
             "href": results.address(None, who),
             "tags": tags_of(results, who),
-            "kind": "simulated" if is_simulated(who) else "",
+            "kind": _kind(who),
         }
         for who in people
     }
@@ -416,7 +421,7 @@ def _table_at_a_glance(
     if any(humans.values()) and not turned:
         head = {"label": "people", "href": None, "tags": ["published results"], "kind": ""}
         columns.append(head)
-    kind = "simulated" if all(map(is_simulated, people)) else ""
+    kind = _kind(*people)
     return {"title": title, "heads": columns, "suites": suites, "kind": kind}
 
 
