@@ -99,7 +99,7 @@ async function finished(all) {
   if (!done) words.push(...(texts.post_to ? [texts.not_sent] : []), texts.save_hint);
   const code = (failed && texts.code_if_check_failed) || texts.completion_code;
   const save = done ? "" : `<button class="jspsych-btn" id="save">${safe(texts.save)}</button>`;
-  place.innerHTML = `<div class="jspsych-content">${said(words)}${save}${coded(code)}</div>`;
+  place.innerHTML = `<div id="jspsych-content" class="jspsych-content">${said(words)}${save}${coded(code)}</div>`;
   const button = place.querySelector("#save");
   if (button) button.onclick = () => rows.localSave("csv", `answers_${participant}.csv`);
 }
