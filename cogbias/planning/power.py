@@ -240,10 +240,9 @@ def power_of(
     if clusters < CLAIMS_FROM:
         return Power(clusters, why_none=STATUSES["few_clusters"].why)
     level, error, of_t = rule.level, design.error(spread, answers), t(max(design.df, 1))
-    found = of_t.ppf(1 - level / 2) + of_t.ppf(POWER)
-    beyond = of_t.ppf(1 - level) - of_t.ppf(1 - (1 - POWER) / 2)  # one of two things to come out
+    different, too_large = of_t.ppf(1 - level / 2) * error, of_t.ppf(1 - level) * error
     largest = (UNITS[unit].largest if unit in UNITS else None) or inf
-    effect = np.fmax(found * error, rule.smallest - beyond * error)
+    effect = np.fmax(different, rule.smallest - too_large) + of_t.ppf(POWER) * error
     if least_p(clusters, 1.0, unit)[0] >= level or effect > largest:
         effect = nan
     if not isfinite(rule.smallest):
