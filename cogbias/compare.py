@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['LEAST_SHARE', 'DIFFERENCES', 'RANKS', 'FAMILIAR', 'names_beside', 'Comparison', 'with_shown_names', 'compare',
-           'difference_sentence', 'arm_sentence', 'for_readers', 'comparison_notes']
+           'compare_pairs', 'difference_word', 'difference_sentence', 'arm_sentence', 'for_readers', 'comparison_notes']
 
 # %% ../nbs/09_compare.ipynb #cc8787de
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
@@ -418,6 +418,22 @@ def compare(
     return with_shown_names(_compared(cells, chosen, alpha), shown)
 
 
+def compare_pairs(
+    outputs: Path,  # an outputs folder
+    pairs: Iterable[tuple[str, str]],  # each answered a paradigm that the other answered
+) -> dict[tuple[str, str], pd.DataFrame]:  # pair -> its differences
+    "What `compare` finds of each of several pairs, corrected within the pair."
+    cells, found = _read_folder(outputs, ()), {}
+    for pair in pairs:
+        rows = [
+            {"paradigm": name, **_difference(paradigm(name), {who: cell.of[who] for who in pair})}
+            for name, cell in sorted(cells.items())
+            if {*pair} <= {*cell.of}
+        ]
+        found[pair] = _corrected(pd.DataFrame(rows).reindex(columns=list(DIFFERENCES)), pair, 0.05)
+    return found
+
+
 def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
     "Those who are no people; ranks are over prompts that all of them answered."
     return {name: each for name, each in of.items() if not name.startswith(PEOPLE)}
@@ -458,6 +474,18 @@ def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: fl
     )
 
 # %% ../nbs/09_compare.ipynb #03bb4671
+def difference_word(
+    row: Mapping[str, Any],  # of the differences
+) -> str:
+    "The verdict on one difference: who shows more, or how the first compares with people."
+    if like := words_in(row, "likeness"):
+        return LIKENESS[like]
+    if row["larger"] in ("tied", "not told apart"):
+        return row["larger"]
+    more = "shows more" if is_bias(row["unit"]) else "is right more often"
+    return f"{row['larger']} {more}"
+
+
 def difference_sentence(
     row: Mapping[str, Any],  # of the differences
 ) -> str:
@@ -470,14 +498,14 @@ def difference_sentence(
     known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
     ends = ", ".join(signed(row[name], DIGITS) for name in ("ci_low", "ci_high"))
     size = f"{signed(row['estimate'], DIGITS)}{f' [{ends}]' if known else ''} {row['unit']}"
-    if like := words_in(row, "likeness"):
-        return f"{row['first']} {LIKENESS[like]} {row['second']}: a difference of {size}"
+    said = difference_word(row)
+    if words_in(row, "likeness"):
+        return f"{row['first']} {said} {row['second']}: a difference of {size}"
     if row["larger"] == "not told apart":
         rough = row["status"] not in CLAIMABLE and words_in(row, "detail")
         doubt = f" ({rough}: too rough for a claim)" if rough else ""
-        return f"{row['first']} and {row['second']} are not told apart: {size}{doubt}"
-    more = "shows more" if is_bias(row["unit"]) else "is right more often"
-    return f"{row['larger']} {more}: {row['first']} minus {row['second']} is {size}"
+        return f"{row['first']} and {row['second']} are {said}: {size}{doubt}"
+    return f"{said}: {row['first']} minus {row['second']} is {size}"
 
 
 def arm_sentence(

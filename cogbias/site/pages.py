@@ -13,16 +13,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from ..compare import compare_pairs
 from ..design import ALTERED
 from ..executors import bar
 from ..folder import Folder
+from ..effects.verdicts import words_in
 from ..study.own_paradigms import know
 from .answers import write_answers
 from .inert import plain, report_html
 from cogbias.site.results import (
     LEAST_READ,
     Results,
+    beside_people,
+    compared_pairs,
     counts_in_words,
+    differences,
     findings,
     glance,
     groups_of_paradigm,
@@ -139,7 +144,43 @@ def _paradigm_page(site: Site, results: Results, name: str) -> None:
     )
 
 
-def _participant_page(site: Site, results: Results, who: str) -> None:
+def _comparison_pages(
+    site: Site, results: Results, outputs: Path
+) -> dict[str, list[dict[str, Any]]]:  # participant -> links to its comparisons
+    "Two participants side by side, and each beside people."
+    people = "people, as published"
+    found = {(who, people): beside_people(results, who) for who in results.people}
+    found |= compare_pairs(outputs, compared_pairs(results))
+    links: dict[str, list[dict[str, Any]]] = {who: [] for who in results.people}
+    for pair, table in found.items():
+        if not len(table) or table["estimate"].isna().all():
+            continue
+        asked = [who for who in pair if who in results.people]
+        address = results.comparison(*asked)
+        saved, names = f"{address.removesuffix('.html')}.csv", [*map(results.named, pair)]
+        save_table(table, site.place(saved))
+        for who, other in zip(pair, reversed(names)):
+            links.setdefault(who, []).append({"label": other, "href": address, "tags": []})
+        site.page(
+            address,
+            "compared.html",
+            " and ".join(names),
+            "Both effects, the difference with its interval, and what may be said of it.",
+            names=names,
+            addresses=[results.address(None, who) for who in asked],
+            family=words_in(table.iloc[0], "family"),
+            groups=differences(results, table),
+            downloads=[("Differences as CSV", saved)],
+        )
+    lead = "Two participants over all biases that both were asked, or one and people."
+    parts = {results.named(who): each for who, each in links.items() if each}
+    site.page("compare.html", "list.html", "Compare", lead, parts=parts)
+    return links
+
+
+def _participant_page(
+    site: Site, results: Results, who: str, compared: list[dict[str, Any]]
+) -> None:
     "What one participant did."
     reports = [
         {"label": paradigm_title(name), "href": results.address(name, who), "tags": []}
@@ -160,8 +201,9 @@ def _participant_page(site: Site, results: Results, who: str) -> None:
         read=results.read_share(who),
         least_read=LEAST_READ,
         groups=groups_of_participant(results, who),
-        legend=legend(results),
+        legend=legend(results, who=who),
         reports=reports,
+        compared=compared,
         downloads=[("Effects as CSV", saved)],
     )
 
@@ -180,8 +222,7 @@ def _report_pages(site: Site, results: Results, progress: bool) -> None:
                 ("Other participants in this paradigm", results.address(name)),
                 ("Other paradigms of this participant", results.address(None, who)),
             ]
-            title = f"{paradigm_title(name)}: {who}"
-            title += f" ({results.marks[who]})" if who in results.marks else ""
+            title = f"{paradigm_title(name)}: {results.named(who)}"
             cells = [*map(Markup, report_html(path))]
             downloads = [("This report as a notebook", notebook)]
             page = {"links": links, "cells": cells, "downloads": downloads}
@@ -228,8 +269,9 @@ def build_site(
     _overview_pages(site, results)
     for name in results.paradigms:
         _paradigm_page(site, results, name)
+    compared = _comparison_pages(site, results, outputs)
     for who in results.people:
-        _participant_page(site, results, who)
+        _participant_page(site, results, who, compared[who])
     _report_pages(site, results, progress)
     with Folder(outputs) as folder:
         write_answers(site, results, folder)

@@ -66,6 +66,12 @@ function columnsOf(items, cell) {
   return {...columns, answer: cell.columns.answer, status: cell.columns.status};
 }
 
+// From the numbers of items in one list to those in another; undefined: not in it.
+function renumbered(from, to) {
+  const numbers = new Map(to.id.map((id, number) => [id, number]));
+  return (item) => numbers.get(from.id[item]);
+}
+
 function matching(columns, cell, chosen) {
   let kept = Array.from({length: cell.item.length}, (_, row) => row);
   for (const [key, value] of Object.entries(chosen)) {
@@ -341,16 +347,22 @@ async function render() {
     return;
   }
   const mates = named.filter(([who]) => who !== chosen.participant);
-  const second = people.find((each) => each.participant === chosen.with && each.list === entry.list);
+  const second = people.find((each) => each.participant === chosen.with);
   choosers.push(chooser("Compared with", "with", mates, chosen.with, "nobody"));
-  const [items, cell, other] = await Promise.all([load(`items-${entry.list}`), load(`cell-${entry.cell}`), second && load(`cell-${second.cell}`)]);
+  const [items, cell, theirs, asked] = await Promise.all([
+    load(`items-${entry.list}`),
+    load(`cell-${entry.cell}`),
+    second && load(`items-${second.list}`),
+    second && load(`cell-${second.cell}`),
+  ]);
+  const other = second && {...asked, item: asked.item.map(renumbered(theirs, items))};
   const columns = columnsOf(items, cell);
   const found = {entry, second, items, cell, other, columns, kept: matching(columns, cell, chosen)};
   choice.replaceChildren(...choosers, ...(entry.report ? [make("a", {href: entry.report}, "Report")] : []));
   filter.replaceChildren(...filters(columns, chosen));
   panel.replaceChildren(...(chosen.item ? await prompt(found, chosen) : []));
   list.replaceChildren(...listOf(found, chosen));
-  if (chosen.with && !second) panel.prepend(make("p", {}, `${chosen.with} was asked other prompts, so the two cannot be compared prompt by prompt.`));
+  if (second && !cell.item.some((item) => other.item.includes(item))) panel.prepend(make("p", {}, `${chosen.with} was asked other prompts, so the two cannot be compared prompt by prompt.`));
   if (chosen.item && chosen.item !== opened) {
     panel.scrollIntoView();
     panel.querySelector("h2")?.focus({preventScroll: true});
