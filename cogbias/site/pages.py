@@ -10,6 +10,7 @@ import html
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,20 @@ from ..executors import bar
 from ..folder import Folder
 from ..effects.verdicts import words_in
 from ..study.own_paradigms import know
+from ..reporting.claims import DIGITS, limits_words, signed
 from .answers import write_answers
 from .inert import plain, report_html
 from cogbias.site.results import (
     LEAST_READ,
     Results,
+    axis_limits,
     beside_people,
     compared_pairs,
     counts_in_words,
     differences,
     findings,
     glance,
+    is_finite,
     groups_of_paradigm,
     groups_of_participant,
     known_paradigm,
@@ -64,6 +68,8 @@ class Site:
         self.templates.filters["breakable"] = lambda text: Markup(
             re.sub(r"([/:=])(?=\w)", r"\1<wbr>", html.escape(plain(text)))
         )
+        self.templates.filters |= {"signed": partial(signed, digits=DIGITS), "interval": limits_words}
+        self.templates.tests["finite"] = is_finite
 
     def place(self, name: str) -> Path:
         "Where a file of the site goes; it is noted as one of the site's."
@@ -169,7 +175,10 @@ def _comparison_pages(
             names=names,
             addresses=[results.address(None, who) for who in asked],
             family=words_in(table.iloc[0], "family"),
-            groups=differences(results, table),
+            results=results,
+            rows=differences(results, table),
+            limits=axis_limits(table.to_dict("records")),
+            title_of=paradigm_title,
             downloads=[("Differences as CSV", saved)],
         )
     lead = "Two participants over all biases that both were asked, or one and people."

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['SUITES', 'LEAST_READ', 'MOST_COLUMNS', 'GLANCES', 'MOST_PAIRS', 'suite_title', 'paradigm_rank', 'known_paradigm',
-           'paradigm_title', 'measure_title', 'Results', 'axis_limit', 'axis_limits', 'tags_of', 'groups_of_paradigm',
-           'groups_of_participant', 'other_groups', 'glance', 'legend', 'compared_pairs', 'beside_people',
-           'differences', 'findings', 'counts_in_words']
+           'paradigm_title', 'measure_title', 'Results', 'is_finite', 'axis_limit', 'axis_limits', 'tags_of',
+           'groups_of_paradigm', 'groups_of_participant', 'other_groups', 'glance', 'legend', 'compared_pairs',
+           'beside_people', 'differences', 'findings', 'counts_in_words']
 
 # %% ../../nbs/site/01_results.ipynb #51a0d086
 import re
@@ -123,7 +123,8 @@ class Results:
         self.mixed = len({*map(is_simulated, people)}) > 1  # simulated ones beside others
         ranks = {name: rank for rank, name in enumerate(chain(self.paradigms, self.people))}
         self.headlines.sort(key=lambda row: (ranks[row["paradigm"]], ranks[row["participant"]]))
-        self.limits = axis_limits(self.headlines)
+        people = chain.from_iterable(map(_human_rows, self.headlines))
+        self.limits = axis_limits([*self.headlines, *people])
 
     def headlines_of(self, participant: str) -> list[dict[str, Any]]:
         "The headlines of one participant."
@@ -184,9 +185,9 @@ def _stem(file: str, part: int) -> str:
     return Path(file).with_suffix("").parts[part]
 
 # %% ../../nbs/site/01_results.ipynb #9533fc82
-def _finite(value: Any) -> float | None:
-    "A number; None where there is none, or where it is infinite."
-    return float(value) if value is not None and np.isfinite(value) else None
+def is_finite(value: Any) -> bool:
+    "Whether there is a number, and it is not infinite."
+    return value is not None and bool(np.isfinite(value))
 
 
 def axis_limit(
@@ -204,26 +205,13 @@ _NUMBERS = ("estimate", "ci_low", "ci_high")
 def axis_limits(
     rows: Sequence[Mapping[str, Any]],  # of an effects table
 ) -> dict[str, float]:
-    "Unit -> end of the axis that all rows of this unit share, human results among them."
+    "Unit -> end of the axis that all rows of this unit share."
     values: dict[str, list[float]] = {}
     for row in rows:
-        human = human_reference(row["paradigm"])
-        people = human.loc[human["measure"] == row["measure"], list(_NUMBERS)].to_numpy().ravel()
-        both = map(_finite, (*(row[name] for name in _NUMBERS), *people))
-        values.setdefault(row["unit"], []).extend(each for each in both if each is not None)
+        numbers = (row[name] for name in _NUMBERS)
+        values.setdefault(row["unit"], []).extend(filter(is_finite, numbers))
     return {unit: axis_limit(each) for unit, each in values.items()}
 
-
-def _picture(row: Mapping[str, Any], limit: float, bound: float | None) -> dict[str, Any]:
-    "Where the numbers of a row are drawn, in percent of the axis."
-
-    def place(value: Any) -> float | None:
-        number = _finite(value)
-        return None if number is None else round(50 + 50 * max(-1, min(1, number / limit)), 2)
-
-    low, high = place(row["ci_low"]), place(row["ci_high"])
-    band = None if bound is None else (place(-bound), round(100 * bound / limit, 2))
-    return {"point": place(row["estimate"]), "low": low, "high": high, "band": band}
 
 # %% ../../nbs/site/01_results.ipynb #97a65409
 def tags_of(results: Results, participant: str) -> list[str]:
@@ -243,7 +231,6 @@ def tags_of(results: Results, participant: str) -> list[str]:
 def _effect_row(
     results: Results,
     row: Mapping[str, Any],
-    limit: float,
     by: str,  # participant or paradigm: what the row is labelled with
     is_headline: bool,
 ) -> dict[str, Any]:
@@ -251,44 +238,35 @@ def _effect_row(
     who, name, said = row["participant"], row["paradigm"], claim(row)
     tags = tags_of(results, who) if by == "participant" else []
     tags += ["other prompts"] if who in results.apart.get(name, []) else []
-    bound = float(said.bound.removeprefix("±")) if said.bound and is_headline else None
     like = likeness_words(results.likenesses.get((who, name)))
-    words = said.look, said.word, said.here, joined(said.reason, like)
+    words = said.look, said.word, said.here, joined(said.reason, like), said.bound
     if not is_headline:
-        words = "", "", "", status_words(row["status"])
+        words = "", "", "", status_words(row["status"]), ""
     return {
+        **row,
         "label": who if by == "participant" else paradigm_title(name),
         "href": results.address(name, who),
         "tags": tags,
         "kind": "simulated" if is_simulated(who) else "model",
-        "estimate": said.number,
-        "interval": said.interval,
         "answers": f"{int(row['n_valid']):,} of {int(row['n_trials']):,}",
         "answers_href": results.answers(name, who),
-        **dict(zip(("side", "word", "here", "note"), words)),
-        **_picture(row, limit, bound),
+        **dict(zip(("side", "word", "here", "note", "bound"), words)),
     }
 
 
-def _human_rows(name: str, measure: str, limit: float) -> list[dict[str, Any]]:
-    "Published results of people, for one measure."
-    table = human_reference(name)
+_NOTHING = dict.fromkeys(("href", "answers_href", "side", "word", "here", "bound"), "")
+
+
+def _human_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    "Published results of people for the measure of a row."
+    table = human_reference(row["paradigm"])
+    table = table[table["measure"] == row["measure"]].assign(unit=row["unit"], kind="people")
     return [
-        {
-            **{
-                "label": row["label"],
-                "href": None,
-                "answers_href": None,
-                "tags": [],
-                "kind": "people",
-            },
-            "estimate": signed(row["estimate"], DIGITS),
-            "interval": limits_words(row),
-            "answers": f"{int(row['n']):,} people" if _finite(row["n"]) else "",
-            **{"side": "", "word": "", "here": "", "note": row["source"]},
-            **_picture(row, limit, None),
-        }
-        for row in table[table["measure"] == measure].to_dict("records")
+        each
+        | _NOTHING
+        | {"answers": f"{int(each['n']):,} people" if is_finite(each["n"]) else ""}
+        | {"tags": [], "note": each["source"]}
+        for each in table.to_dict("records")
     ]
 
 
@@ -302,20 +280,18 @@ def _group(
 ) -> dict[str, Any]:
     "Rows under a title."
     first, unit = rows[0], rows[0]["unit"]
-    limit = (results.limits if is_headline else axis_limits(rows))[unit]
-    shown = [_effect_row(results, row, limit, by, is_headline) for row in rows]
+    shown = [_effect_row(results, row, by, is_headline) for row in rows]
     levels = "/".join(f"{100 * level:g}" for level in sorted({row["ci_level"] for row in rows}))
     facts = [unit, f"{levels}% intervals"]
     if by == "participant":
-        shown += _human_rows(first["paradigm"], first["measure"], limit)
         facts.insert(0, measure_title(first["paradigm"], first["measure"]).lower())
-        bound = claim(first).bound if is_headline else ""
-        facts += [f"smallest effect of interest {bound}"] if bound else []
+        facts += [f"smallest effect of interest {shown[0]['bound']}"] if shown[0]["bound"] else []
+        shown += _human_rows(first)
     return {
         "title": title,
         "href": href,
         "unit": ", ".join(facts),
-        "limit": f"{limit:g}",
+        "limit": (results.limits if is_headline else axis_limits(shown))[unit],
         "rows": shown,
         "accuracy": not is_bias(unit),
     }
@@ -398,10 +374,10 @@ def _cell(
 
 def _people_cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
     "The first published result of people for the measure of a headline."
-    known = _human_rows(row["paradigm"], row["measure"], 1.0) if row else []
+    known = _human_rows(row) if row else []
     words = {"side": "people", "word": "people", "here": "", "href": None, "answers_href": None}
     words["kind"] = ""
-    return words | {"text": known[0]["estimate"]} if known else None
+    return words | {"text": signed(known[0]["estimate"], DIGITS)} if known else None
 
 
 def _table_at_a_glance(
@@ -491,66 +467,43 @@ MOST_PAIRS = 100  # each on a page of its own
 
 def compared_pairs(results: Results) -> list[tuple[str, str]]:
     "Which participants are compared: all that share a paradigm, or of many pairs some."
-    asked: dict[str, list[str]] = {}
-    for row in results.headlines:
-        asked.setdefault(row["paradigm"], []).append(row["participant"])
-    for who in asked.values():
-        who.sort(key=lambda name: name.startswith(PEOPLE))  # differences are from people
-    pairs = dict.fromkeys(chain.from_iterable(combinations(who, 2) for who in asked.values()))
+    pairs, firsts = [], set()
+    for rows in _alike(results.headlines, "paradigm"):
+        asked = [row["participant"] for row in rows]
+        asked.sort(key=lambda name: name.startswith(PEOPLE))  # differences are from people
+        pairs += combinations(asked, 2)
+        firsts.add(asked[0])
+    pairs = [*dict.fromkeys(pairs)]
     if len(pairs) <= MOST_PAIRS:
-        return [*pairs]
-    firsts = {who[0] for who in asked.values()}
+        return pairs
     return [pair for pair in pairs if pair[0] in firsts or pair[1].startswith(PEOPLE)]
 
 
 def beside_people(results: Results, participant: str) -> pd.DataFrame:
     "What sets the headlines of a participant apart from published results, as `compare` says it."
-    rows = []
-    for row in results.headlines_of(participant):
-        if like := results.likenesses.get((participant, row["paradigm"])):
-            names = {"first": participant, "second": like.people, "likeness": like.word}
-            names |= {"paradigm": row["paradigm"], "measure": row["measure"]}
-            apart = vars(like.difference)
-            shown = ("unit", *_NUMBERS, "method", "status", "detail")
-            rows.append(names | {name: apart[name] for name in shown})
-    return pd.DataFrame(rows)
+    rows = [
+        {**vars(like.difference), "second": like.people, "likeness": like.word, "paradigm": name}
+        for (who, name), like in results.likenesses.items()
+        if who == participant
+    ]
+    return pd.DataFrame(rows).assign(first=participant, larger="")
 
 
 def differences(
     results: Results,
     table: pd.DataFrame,  # from `compare`, or from beside_people
 ) -> list[dict[str, Any]]:
-    "Two participants side by side, one group per unit."
+    "The rows of a comparison, with the headlines of both beside them."
     own = {(row["participant"], row["paradigm"]): row["estimate"] for row in results.headlines}
-    groups = []
-    for rows in _alike(table.to_dict("records"), "unit"):
-        numbers = (_finite(row[name]) for row in rows for name in _NUMBERS)
-        limit, shown = axis_limit(filter(None, numbers)), []
-        for row in rows:
-            name, first, second = row["paradigm"], row["first"], row["second"]
-            mine, like = own[first, name], words_in(row, "likeness")
-            theirs = own.get((second, name), mine - row["estimate"])
-            claimed = like in ("stronger", "weaker", "opposite") or row.get("larger") in (
-                first,
-                second,
-            )
-            beside = {"with": second} if (second, name) in own else {}
-            way = "towards" if row["estimate"] > 0 else "against"
-            shown.append(
-                {
-                    **{"label": paradigm_title(name), "href": results.address(name), "tags": []},
-                    "sides": [signed(each, DIGITS) for each in (mine, theirs)],
-                    "estimate": signed(row["estimate"], DIGITS),
-                    "interval": limits_words(row),
-                    "side": f"claimed {way}" if claimed else "",
-                    "word": f"{difference_word(row)} {second}" if like else difference_word(row),
-                    "note": row["detail"] or status_words(row["status"]),
-                    "answers_href": results.answers(name, first, **beside),
-                    **_picture(row, limit, None),
-                }
-            )
-        groups.append({"unit": rows[0]["unit"], "limit": f"{limit:g}", "rows": shown})
-    return groups
+    rows = table.to_dict("records")
+    for row in rows:
+        name, second = row["paradigm"], row["second"]
+        mine = own[row["first"], name]
+        row["sides"] = mine, own.get((second, name), mine - row["estimate"])
+        row["beside"] = {"with": second} if (second, name) in own else {}
+        row["word"] = difference_word(row)
+    return rows
+
 
 # %% ../../nbs/site/01_results.ipynb #c3dfe052
 def findings(results: Results) -> list[str]:
