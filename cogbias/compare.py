@@ -427,7 +427,10 @@ def _differences(
 ) -> pd.DataFrame:
     "The differences between those chosen, corrected together."
     rows = [
-        {"paradigm": name, **_difference(paradigm(name), {who: cell.of[who] for who in pair}, alpha)}
+        {
+            "paradigm": name,
+            **_difference(paradigm(name), {who: cell.of[who] for who in pair}, alpha),
+        }
         for name, cell in sorted(cells.items())
         for pair in pairs([who for who in chosen if who in cell.of])
     ]

@@ -68,7 +68,10 @@ class Site:
         self.templates.filters["breakable"] = lambda text: Markup(
             re.sub(r"([/:=])(?=\w)", r"\1<wbr>", html.escape(plain(text)))
         )
-        self.templates.filters |= {"signed": partial(signed, digits=DIGITS), "interval": limits_words}
+        self.templates.filters |= {
+            "signed": partial(signed, digits=DIGITS),
+            "interval": limits_words,
+        }
         self.templates.tests["finite"] = is_finite
 
     def place(self, name: str) -> Path:
@@ -102,7 +105,7 @@ def _overview_pages(site: Site, results: Results) -> None:
     said = {"legend": legend(results)}
     lead = "Cognitive biases in language models, measured the way psychologists measure them."
     found = {"counts": counts_in_words(results), "tables": glance(results), "study": results.study}
-    found |= {"findings": findings(results), "mixed": results.mixed}
+    found |= {"findings": findings(results), "mixed": results.mixed, "results": results}
     site.page("index.html", "index.html", "Results", lead, **found, **said)
     groups = {"groups": groups_of_paradigm(results), "mixed": results.mixed}
     lead = "The headline of every paradigm: one row per participant, with interval and verdict."

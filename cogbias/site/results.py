@@ -26,14 +26,12 @@ from cogbias.reporting.claims import (
     claim,
     explained,
     likeness_words,
-    limits_words,
     signed,
     status_words,
     who_was_asked_other_prompts,
 )
 from ..design import ALTERED, IMPORTED, PEOPLE, Paradigm, human_reference, paradigm
 from ..effects import headlines, likenesses
-from ..effects.verdicts import words_in
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
 from ..running.rendering import asked_apart
@@ -212,7 +210,6 @@ def axis_limits(
         values.setdefault(row["unit"], []).extend(filter(is_finite, numbers))
     return {unit: axis_limit(each) for unit, each in values.items()}
 
-
 # %% ../../nbs/site/01_results.ipynb #97a65409
 def tags_of(results: Results, participant: str) -> list[str]:
     "What a reader should know about a participant, shown beside the name."
@@ -355,39 +352,12 @@ def _kind(*participants: str) -> str:
     return "simulated" if all(map(is_simulated, participants)) else ""
 
 
-def _cell(
-    results: Results,
-    row: Mapping[str, Any] | None,
-    key: tuple[str, str],  # paradigm and participant
-) -> dict[str, Any] | None:
-    "One cell; None where there is neither a number nor a report."
-    links = {"href": results.address(*key), "answers_href": results.answers(*key)}
-    links["kind"] = _kind(key[1])
-    if row is None:
-        missing = {"side": "missing", "text": "report", "word": "", "here": ""} | links
-        return missing if links["href"] else None
-    said = claim(row)
-    undecided = said.verdict in ("none", "inconclusive") and said.here != said.word
-    here = said.here if undecided else ""
-    return {"side": said.look, "text": said.number, "word": said.word, "here": here} | links
-
-
-def _people_cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    "The first published result of people for the measure of a headline."
-    known = _human_rows(row) if row else []
-    words = {"side": "people", "word": "people", "here": "", "href": None, "answers_href": None}
-    words["kind"] = ""
-    return words | {"text": signed(known[0]["estimate"], DIGITS)} if known else None
-
-
 def _table_at_a_glance(
     results: Results, title: str, names: Sequence[str], rows: Mapping[tuple[str, str], Any]
 ) -> dict[str, Any]:
-    "One of the tables: the head of each column, and suites with their lines."
-    reports = results.reports
-    people = [
-        who for who in results.people if any((n, who) in rows or (n, who) in reports for n in names)
-    ]
+    "One of the tables: who and what is in it, heads, claims, and numbers of people."
+    asked = {*rows, *results.reports}
+    people = [who for who in results.people if any((name, who) in asked for name in names)]
     heads: dict[str, dict[str, Any]] = {
         who: {
             "label": who,
@@ -397,30 +367,24 @@ def _table_at_a_glance(
         }
         for who in people
     }
-    humans = {}
+    claims = {(name, who): claim(row) for (name, who), row in rows.items() if name in names}
+    published, suites = {}, {}
     for name in names:
         row = next((rows[name, who] for who in people if (name, who) in rows), None)
-        humans[name] = _people_cell(row)
-        unit = row["unit"] if row else "probability"
-        bound = claim(row).bound if row else ""
-        tags = [] if unit == "probability" else [unit]
-        tags += [f"smallest effect of interest {bound}"] if bound else []
+        tags = []
+        if row:
+            said = claims[name, row["participant"]]
+            published |= {name: each["estimate"] for each in _human_rows(row)[:1]}
+            tags += [] if said.unit == "probability" else [said.unit]
+            tags += [f"smallest effect of interest {said.bound}"] if said.bound else []
         head = {"label": paradigm_title(name), "href": results.address(name), "tags": tags}
         heads[name] = head | {"kind": ""}
-    turned = len(people) > MOST_COLUMNS and len(people) > len(names)
-    suites: dict[str, list[dict[str, Any]]] = {}
-    for first in people if turned else names:
-        keys = [(n, first) if turned else (first, n) for n in (names if turned else people)]
-        cells = [_cell(results, rows.get(key), key) for key in keys]
-        cells += [] if turned or not any(humans.values()) else [humans[first]]
-        suite = "" if turned else suite_title(first.partition("/")[0])
-        suites.setdefault(suite, []).append(heads[first] | {"cells": cells})
-    columns = [heads[each] for each in (names if turned else people)]
-    if any(humans.values()) and not turned:
-        head = {"label": "people", "href": None, "tags": ["published results"], "kind": ""}
-        columns.append(head)
-    kind = _kind(*people)
-    return {"title": title, "heads": columns, "suites": suites, "kind": kind}
+        suites.setdefault(suite_title(name.partition("/")[0]), []).append(name)
+    return {
+        **{"title": title, "heads": heads, "claims": claims, "published": published},
+        **{"names": names, "people": people, "suites": suites, "kind": _kind(*people)},
+        "turned": len(people) > MOST_COLUMNS and len(people) > len(names),
+    }
 
 
 GLANCES = {
@@ -503,7 +467,6 @@ def differences(
         row["beside"] = {"with": second} if (second, name) in own else {}
         row["word"] = difference_word(row)
     return rows
-
 
 # %% ../../nbs/site/01_results.ipynb #c3dfe052
 def findings(results: Results) -> list[str]:
