@@ -22,11 +22,9 @@ import pandas as pd
 from ..compare import difference_word
 from ..running.cells import effects_of
 from cogbias.reporting.claims import (
-    DIGITS,
     claim,
     explained,
     likeness_words,
-    signed,
     status_words,
     who_was_asked_other_prompts,
 )
