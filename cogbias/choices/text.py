@@ -185,6 +185,15 @@ class Sentences:
         "Which sentence a place is in."
         return min(bisect_right(self.ends, at), len(self.ends) - 1)
 
+    def up_to(
+        self,
+        start: int,  # a place in the text
+        end: int | None = None,  # a later one in the same sentence; None: its end
+    ) -> str:
+        "The sentence that a place is in."
+        number = self.number(start)
+        return self.text[self.starts[number] : self.ends[number] if end is None else end]
+
     def lead(
         self,
         sentence: int,  # its number

@@ -227,16 +227,11 @@ function differing(text, other) {
   return parts;
 }
 
-// The words of an answer that name what it was read as: the last place with the option's text, label or number.
-function deciding(response, said, options) {
-  const option = options.find((each) => each.label === said.choice);
-  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const words = [option?.text, said.choice, said.value === undefined ? null : String(said.value)].filter(Boolean);
-  for (const each of words) {
-    const found = [...response.matchAll(new RegExp(`(?<![\\p{L}\\p{N}])${escaped(each)}(?![\\p{L}\\p{N}])`, "giu"))].pop();
-    if (found) return [response.slice(0, found.index), make("mark", {}, found[0]), response.slice(found.index + found[0].length)];
-  }
-  return [response];
+// A response with the words marked by which it was read.
+function deciding({response, decided}) {
+  if (!decided) return [response];
+  const [from, to] = decided, signs = [...response];
+  return [signs.slice(0, from).join(""), make("mark", {}, signs.slice(from, to).join("")), signs.slice(to).join("")];
 }
 
 function readAs(said) {
@@ -273,7 +268,7 @@ function answersTo(item, who, cell, texts, options) {
     make(
       "div",
       {class: "said"},
-      each.response ? make("pre", {}, deciding(each.response, each, options)) : null,
+      each.response ? make("pre", {}, deciding(each)) : null,
       make("p", {class: "key"}, `${each.times > 1 ? `${each.times} times; ` : ""}${readAs(each)}`),
       each.thinking ? make("details", {}, make("summary", {}, "Reasoning"), make("pre", {}, each.thinking)) : null,
     ),
