@@ -65,7 +65,7 @@ class Reading(NamedTuple):
     value: float | None  # of the chosen option, or the number itself
     status: str  # one of STATUSES
     detail: str  # why, in a few words
-    words: str = ""  # of the normalised text, that decided; empty where no single words did
+    words: str = ""  # of the normalized text, that decided; empty where no single words did
 
 
 def unread(
@@ -134,7 +134,7 @@ MARKED = re.compile(
 
 
 def json_answer(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str | None:  # what the answer field holds; None where there is none
     "The answer field of a response that is a JSON object."
     try:
@@ -153,7 +153,7 @@ ANOTHER_TEXT = re.compile(r"\n\+{3,} \S|<\|\w{2,20}\|>")  # where the head of an
 
 
 def before_another_text(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str:  # the same where no other text begins
     "What a model says before it goes on to write another file or another turn."
     found = ANOTHER_TEXT.search(text)
@@ -161,7 +161,7 @@ def before_another_text(
 
 
 def marked_answer(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str | None:  # the marked part, if there is exactly one
     "The part of a response that is marked as the answer."
     whole = json_answer(text)
@@ -172,7 +172,7 @@ def marked_answer(
 
 # %% ../../nbs/choices/08_reading.ipynb #7584dd6d
 def may_go_on(
-    text: str,  # normalised text that was cut off
+    text: str,  # normalized text that was cut off
     menu: Menu,  # the options
 ) -> bool:  # whether the last word may be the beginning of another option
     "Whether the end of a text can be the first half of another label."
@@ -194,7 +194,7 @@ LEADS_ON = re.compile(
 
 
 def breaks_off(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> bool:  # whether it stops in the middle of a sentence
     "Whether a long text ends without the end of a sentence."
     last_line = text[-200:].rpartition("\n")[2]
@@ -206,7 +206,7 @@ def breaks_off(
 
 
 def no_answer(
-    text: str,  # normalised text that states nothing
+    text: str,  # normalized text that states nothing
     sought: str,  # choice or number
     cut: bool,  # whether the token limit was hit
 ) -> Reading | None:  # None where the text has come to its end
@@ -308,7 +308,7 @@ def nothing_chosen(
 
 # %% ../../nbs/choices/08_reading.ipynb #7fe770ab
 def label_of_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
 ) -> str | None:  # None where the text states no number on offer
     "The option whose number a text states as its answer."
@@ -326,7 +326,7 @@ def label_of_number(
 
 # %% ../../nbs/choices/08_reading.ipynb #45adef31
 def read_options(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
     cut: bool = False,  # whether the token limit was hit
 ) -> Reading:  # without a value
@@ -368,7 +368,7 @@ def read_options(
 
 # %% ../../nbs/choices/08_reading.ipynb #20b5e89f
 def unsure_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
     number: Number | None,  # what it settles on
     detail: str,  # how
     cut: bool,  # whether the token limit was hit
@@ -392,7 +392,7 @@ IN_FULL = re.compile(r"(?i)[$\u20ac\u00a3].*\d|.*(?:k|thousand)$")  # $145,000 o
 
 
 def read_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
     cut: bool = False,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer
     bold: float | None = None,  # the one number that is set in bold
@@ -426,7 +426,7 @@ def read_number(
 
 # %% ../../nbs/choices/08_reading.ipynb #da374176
 def read_scale(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
     steps: Mapping[float, str],  # value -> label
     cut: bool = False,  # whether the token limit was hit
@@ -490,7 +490,7 @@ def value_of(
 
 
 def read_text(
-    text: str,  # normalised text
+    text: str,  # normalized text
     options: Sequence[Mapping[str, Any]],  # the options
     answer: str,  # choice, scale or number
     cut: bool,  # whether the token limit was hit

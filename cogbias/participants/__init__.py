@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     role: str | None = None
     value: float | None = None
     p: dict[str, float] | None = None  # label -> probability
-    valid_mass: float | None = None  # probability on the options before renormalising
+    valid_mass: float | None = None  # probability on the options before renormalizing
     detail: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -131,7 +131,7 @@ def answer_from_text(
 # %% ../../nbs/03_participants.ipynb #99643aab
 def answer_from_probabilities(
     item: Mapping[str, Any],  # the row that was asked
-    p: Mapping[str, float],  # label -> probability, renormalised over the options
+    p: Mapping[str, float],  # label -> probability, renormalized over the options
     valid_mass: float = 1.0,  # what fell on the options before
     **received: Any,  # tokens_in, latency_s, ...
 ) -> Answer:

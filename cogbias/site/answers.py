@@ -115,7 +115,7 @@ SAID = ("response", "thinking", "choice", "role", "value", "status", "detail", "
 
 
 def place_of(
-    words: str,  # of a text that was normalised
+    words: str,  # of a text that was normalized
     text: str,  # as received
 ) -> tuple[int, int] | None:  # None where it has them in another form
     "Where words stand in a text, whatever stands between them."

@@ -226,7 +226,7 @@ def tags_of(results: Results, participant: str) -> list[str]:
 def _effect_row(
     results: Results,
     row: Mapping[str, Any],
-    by: str,  # participant or paradigm: what the row is labelled with
+    by: str,  # participant or paradigm: what the row is labeled with
     is_headline: bool,
 ) -> dict[str, Any]:
     "A row of the effects table as the site shows it."
