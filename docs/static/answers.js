@@ -33,6 +33,7 @@ function make(tag, attributes, ...inner) {
 const at = (column, row) => (column.codes[row] < 0 ? "" : column.levels[column.codes[row]]);
 const plain = (name) => name.replaceAll("_", " ");
 const percent = (share) => (share > 0 && share < 0.01 ? "<1%" : `${Math.round(100 * share)}%`);
+const named = ({participant, mark}) => (mark ? `${participant} (${mark})` : participant);
 const state = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 
 function address(changes) {
@@ -126,7 +127,7 @@ function saves(words, file, content) {
 }
 
 function listOf(found, chosen) {
-  const {items, cell, columns, other, kept} = found;
+  const {items, cell, columns, second, other, kept} = found;
   const factors = Object.keys(items.columns).filter((name) => new Set(kept.map((row) => columns[name].codes[row])).size > 1);
   const wide = factors.filter((name) => !["condition", "cluster"].includes(name));
   const told = ["is_published", "option_order", "target_position", "variant", "template", "premise_order"];
@@ -137,7 +138,7 @@ function listOf(found, chosen) {
     const same = place.get(cell.item[row]);
     return same === undefined ? "not asked" : at(other.columns.answer, same) || "not readable";
   };
-  const head = ["prompt", ...shownFactors.map(plain), "answer", ...(other ? [`answer of ${chosen.with}`] : []), "readable", "status"];
+  const head = ["prompt", ...shownFactors.map(plain), "answer", ...(other ? [`answer of ${named(second)}`] : []), "readable", "status"];
   const line = (row) => [
     cell.item[row] + 1,
     ...shownFactors.map((name) => at(columns[name], row)),
@@ -280,7 +281,7 @@ function answersTo(item, who, cell, texts, options) {
     make("h4", {}, who),
     bars(shares, options),
     first,
-    rest.length ? make("details", {}, make("summary", {}, `${rest.length} other answers`), rest) : null,
+    rest.length ? make("details", {}, make("summary", {}, `${rest.length} other answer${rest.length > 1 ? "s" : ""}`), rest) : null,
   );
 }
 
@@ -308,8 +309,8 @@ async function prompt(found, chosen) {
       varying.length ? make("p", {class: "key"}, varying.map((name) => `${plain(name)} ${at(rest[name], each)}`).join(", ")) : null,
       system ? make("pre", {class: "system"}, system) : null,
       make("pre", {}, differing(prompts.prompt[each], compared)),
-      answersTo(each, chosen.participant, cell, texts, options),
-      second ? answersTo(each, chosen.with, found.other, others, options) : null,
+      answersTo(each, named(entry), cell, texts, options),
+      second ? answersTo(each, named(second), found.other, others, options) : null,
     );
   });
   const words = cards.length > 1 ? "Its conditions and orders side by side; words that differ are marked. " : "";
@@ -330,10 +331,10 @@ async function render() {
   const names = [...new Map(cells.map((each) => [each.paradigm, each.title]))];
   const entry = cells.find((each) => each.paradigm === chosen.paradigm && each.participant === chosen.participant);
   const people = cells.filter((each) => each.paradigm === chosen.paradigm);
-  const named = people.map((each) => [each.participant, each.mark ? `${each.participant} (${each.mark})` : each.participant]);
+  const called = people.map((each) => [each.participant, named(each)]);
   const choosers = [
     chooser("Paradigm", "paradigm", names, chosen.paradigm, "choose one"),
-    chooser("Participant", "participant", named, chosen.participant, chosen.paradigm ? "choose one" : "choose a paradigm first"),
+    chooser("Participant", "participant", called, chosen.participant, chosen.paradigm ? "choose one" : "choose a paradigm first"),
   ];
   const [choice, filter, panel, list] = ["choice", "filters", "prompt", "rows"].map((id) => document.getElementById(id));
   if (!entry) {
@@ -341,7 +342,7 @@ async function render() {
     [filter, panel, list].forEach((each) => each.replaceChildren());
     return;
   }
-  const mates = named.filter(([who]) => who !== chosen.participant);
+  const mates = called.filter(([who]) => who !== chosen.participant);
   const second = people.find((each) => each.participant === chosen.with);
   choosers.push(chooser("Compared with", "with", mates, chosen.with, "nobody"));
   const [items, cell, theirs, asked] = await Promise.all([
