@@ -288,13 +288,12 @@ def without_texts(
 def nothing_chosen(
     answer: Answer,  # a text and the options it names
     listed: set[int],  # starts of mentions in lists of options
-    hedge: re.Match[str] | None,  # words of one
 ) -> str:  # a detail
     "Say what a text without a choice holds."
     labels = {each.label for each in answer.mentions}
     if labels == {None} and any(each.form == "named" for each in answer.mentions):
         return "option outside the list"
-    if hedge:
+    if HEDGES.search(without_texts(answer)):
         return "hedged"
     if not labels - {None}:
         return "no option named"
@@ -364,7 +363,8 @@ def read_options(
     listed = listed_mentions(answer)
     hedge = HEDGES.search(without_texts(answer))
     weak = None if hedge else weak_sign(answer, listed | joined(answer))
-    return weak or unread(nothing_chosen(answer, listed, hedge), words=hedge[0] if hedge else "")
+    detail = nothing_chosen(answer, listed)
+    return weak or unread(detail, words=hedge[0] if hedge and detail == "hedged" else "")
 
 # %% ../../nbs/choices/08_reading.ipynb #20b5e89f
 def unsure_number(

@@ -192,7 +192,7 @@ class Sentences:
     ) -> str:
         "The sentence that a place is in."
         number = self.number(start)
-        return self.text[self.starts[number] : self.ends[number] if end is None else end]
+        return self.text[self.starts[number] : self.ends[number] if end is None else end].strip()
 
     def lead(
         self,
