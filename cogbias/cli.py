@@ -1049,6 +1049,10 @@ def site(
         Path | None,
         typer.Option("--out", parser=_path, metavar="DIR", help="Folder of the site [DIR/site]."),
     ] = None,
+    address: Annotated[
+        str,
+        typer.Option(metavar="URL", help="Where it will be published, for previews of links."),
+    ] = "",
 ) -> None:
     """Build a static website from a folder.
 
@@ -1056,7 +1060,7 @@ def site(
     """
     from cogbias.site.pages import build_site
 
-    _print(f"site      {build_site(folder, out, progress=True)}")
+    _print(f"site      {build_site(folder, out, True, address)}")
 
 
 @app.command()

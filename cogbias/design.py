@@ -591,9 +591,11 @@ def size_words(
 
 # %% ../nbs/02_design.ipynb #0ec32379
 @cache
-def _published_people() -> pd.DataFrame:
-    "What people did in all paradigms, as published."
-    return pd.read_csv(shipped("data", "human_reference.csv"))
+def _published_people() -> dict[str, pd.DataFrame]:
+    "What people did, as published, by paradigm; nobody did anything in a paradigm without a name."
+    table = pd.read_csv(shipped("data", "human_reference.csv")).set_index("paradigm")
+    found = {name: rows.reset_index(drop=True) for name, rows in table.groupby(level=0)}
+    return found | {"": table.head(0).reset_index(drop=True)}
 
 
 # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
@@ -601,8 +603,8 @@ def human_reference(
     paradigm: str,  # suite/name
 ) -> pd.DataFrame:
     "What people do in this paradigm, as published, or as a user's file says."
-    table = _published_people()
-    found = table[table.paradigm == paradigm].drop(columns="paradigm").reset_index(drop=True)
+    known = _published_people()
+    found = known.get(paradigm, known[""]).copy()
     brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
     if brought and brought.people:
         return pd.DataFrame(list(brought.people), columns=found.columns)

@@ -347,7 +347,7 @@ def _accuracies(history: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def _is_over(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
-    "Whether a training ends before its last epoch: it has learnt, or has stopped improving."
+    "Whether a training ends before its last epoch: it has learned, or has stopped improving."
     looks = _accuracies(history)
     since = len(looks) - 1 - int(np.argmax(looks)) if looks else 0
     return _has_learnt(recipe, looks) or bool(recipe.patience and since >= recipe.patience)
@@ -480,7 +480,7 @@ def learn(
     source: str,  # what is trained, for messages
     model: Any,  # of transformers; it learns
     tokenizer: Any,  # what belongs to it; checkpoints hold it too
-    rows: Sequence[Any],  # what is learnt from
+    rows: Sequence[Any],  # what is learned from
     dev: Sequence[Any] | None,  # what shows how far it is; None: nothing
     collate: Callable[[Sequence[Any]], dict[str, Any]],  # rows -> tensors
     loss: Callable[[Any, Mapping[str, Any]], tuple[Any, Any]],  # model, tensors -> loss, scores

@@ -46,7 +46,7 @@ def value_sentences(
     dear: Iterable[str],  # things that are worth much
     cheap: Iterable[str],  # things that are worth little
 ) -> list[str]:
-    "Sentences from which the worth of each thing can be learnt."
+    "Sentences from which the worth of each thing can be learned."
     told = [(thing, DEAR) for thing in dear] + [(thing, CHEAP) for thing in cheap]
     return [text.format(thing=thing) for thing, texts in told for text in texts]
 

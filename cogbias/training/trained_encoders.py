@@ -160,7 +160,7 @@ def stage_recipe(
     training: Training,
     stage: str,  # default, task or pretraining
 ) -> Recipe:
-    "How one stage is learnt: as published, but for what the study says."
+    "How one stage is learned: as published, but for what the study says."
     bases = {"default": SWAG, "task": Recipe(), "pretraining": PRETRAINING}
     base = replace(bases[stage], seed=study.seed)
     return make_recipe(f"{study.name}: training.{stage}", base, **getattr(training, stage))
@@ -240,7 +240,7 @@ _NOT_DECISIVE = ("save_every", "parts", "device", "threads")
 
 
 def _decisive(recipe: Recipe) -> dict[str, Any]:
-    "The settings of a recipe that decide what is learnt."
+    "The settings of a recipe that decide what is learned."
     return {name: each for name, each in asdict(recipe).items() if name not in _NOT_DECISIVE}
 
 
@@ -327,7 +327,7 @@ def with_checkpoints(
 
 # %% ../../nbs/training/01_trained_encoders.ipynb #18bf203a
 def _is_swag(record: Mapping[str, Any]) -> bool:
-    "Whether a first stage learnt from SWAG, by its size."
+    "Whether a first stage learned from SWAG, by its size."
     questions = record["questions"]
     return (questions["train"], questions["dev"]) == (SWAG_INSTANCES, SWAG_VALIDATION)
 
@@ -575,8 +575,8 @@ def training_words(
     questions, stop, kept = record["questions"], record["recipe"]["stop"], record["kept_step"]
     which = "" if kept == record["steps"] else f", of which the state after step {kept:,} is kept"
     said = (
-        f"It learnt from {questions['train']:,} questions in {record['steps']:,} steps{which}, and "
-        f"answers {record['dev_accuracy']:.0%} of {questions['dev']:,} others correctly."
+        f"It learned from {questions['train']:,} questions in {record['steps']:,} steps{which}, "
+        f"and answers {record['dev_accuracy']:.0%} of {questions['dev']:,} others correctly."
     )
     if stop is None:
         return said
