@@ -27,7 +27,6 @@ from importlib.metadata import entry_points
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -478,17 +477,15 @@ def load_items(
     return load_outside_items(path, _installed_paradigms())
 
 # %% ../nbs/02_design.ipynb #5d09bef3
-SOURCE_COLUMNS = MappingProxyType(
-    {
-        "data_set": "which published set the item belongs to",
-        "source_file": "file inside the data set",
-        "source_record": "number of the record in that file",
-        "also_in": "other places with the same item, as file#record",
-        "usable": "whether the item may be asked",
-        "problem": "codes of what is wrong; empty where nothing is",
-        "note": "codes of what a reader should know",
-    }
-)
+SOURCE_COLUMNS = {
+    "data_set": "which published set the item belongs to",
+    "source_file": "file inside the data set",
+    "source_record": "number of the record in that file",
+    "also_in": "other places with the same item, as file#record",
+    "usable": "whether the item may be asked",
+    "problem": "codes of what is wrong; empty where nothing is",
+    "note": "codes of what a reader should know",
+}
 
 # %% ../nbs/02_design.ipynb #6bc5b30b
 def _in_its_kind(column: pd.Series) -> pd.Series:
