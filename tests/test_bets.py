@@ -138,19 +138,6 @@ def test_places_are_balanced(name):
 
 
 @pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
-def test_either_thing_can_be_named_first(name):
-    both, first = asked(name, splits=("test",)), asked(name, splits=("test",), item_order="hl")
-    assert set(first["item_order"]) == {"hl"} and 2 * len(first) == len(both)
-    assert set(first["item_id"]) < set(both["item_id"])
-
-
-def test_what_is_not_listed_has_no_order():
-    said = refused(lambda: paradigm("bets/open").items(orders="published"))
-    assert "'orders' is not an argument of its items()" in said
-    assert asked("bets/open")["order_group"].is_unique
-
-
-@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_a_study_trains_only_when_it_asks_to(name):
     assert set(by_default(name)["split"]) == {"test"}
     assert set(by_default(name)["item_set"]) == {"everyday"}
@@ -167,16 +154,6 @@ def test_no_two_splits_share_a_thing(name):
     held = {split: row["high"] | row["low"] for split, row in things.iterrows()}
     assert all(not held[one] & held[other] for one, other in combinations(held, 2))
     assert set(table["pair"]) == set(table["cluster"] + "/" + table["crossed"].fillna(table["low"]))
-
-
-@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
-def test_pair_text_has_no_letters(name):
-    "What an encoder reads is the question and the text of a choice, and nothing of the menu."
-    for item in asked(name, splits=("test",)).to_dict("records")[::97]:
-        question = item["content"]["question"]
-        assert item["prompt"].startswith(question) and "Reply with" not in question
-        letters = [f"{each['label']})" for each in item["options"]]
-        assert not [letter for letter in letters if letter in question]
 
 
 # hash of all ids of a paradigm's grid; changes only when questions or their content do
@@ -248,24 +225,6 @@ def test_constant_policies_earn_the_same(name):
         assert share.mean() == pytest.approx(earned), policy
         if name != "bets/spinner" and not (name == "bets/open" and policy[:5] == "place"):
             assert share.nunique() == 1, policy
-
-
-@pytest.mark.parametrize("name", LISTED)
-def test_questions_are_shown_in_two_orders(name):
-    shown = by_default(name).groupby("order_group")["option_order"].nunique()
-    many = 2 if name not in ("bets/spinner", "bets/value") else 1.5
-    assert shown.mean() == many and shown.max() == 2
-
-
-@pytest.mark.parametrize("name", [name for name in BETS if name != "bets/spinner"])
-def test_layouts_are_balanced_over_pairs(name):
-    table = by_default(name)
-    once = table.drop_duplicates("order_group")
-    assert once["layout"].value_counts().to_dict() == {1: 100, 2: 100, 3: 50, 4: 50}
-    assert once["item_order"].value_counts().to_dict() == {"hl": 150, "lh": 150}
-
-
-# simulated participant -> gain over the best constant policy, and over knowing the type
 
 
 # --- what comes for free ---------------------------------------------------------

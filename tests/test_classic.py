@@ -14,7 +14,6 @@ from cogbias.backends.sim import SimulatedParticipant, exact_trials, expected_ef
 from cogbias.design import paradigm, paradigms, selected
 from cogbias.effects import answered, estimate_effects, read_prompts
 from cogbias.kits.variants import PERSONA, variants_of
-from cogbias.participants import Request
 
 SUITE = paradigms("classic/*")
 QUESTION = {
@@ -139,39 +138,3 @@ def test_planted_effects(name, tables):
                 expected_effect(SimulatedParticipant(model), table, bias.headline),
                 abs_tol=1e-12,
             )
-
-
-# the formulas of the thesis, for a choice answered a hundred times in each group
-@pytest.mark.parametrize("backend", ["openai", "ollama"])
-@pytest.mark.parametrize(
-    "style, role", [("default", "system"), ("documented", "system"), ("executed", "user")]
-)
-def test_the_persona_arrives_exactly_once(backend, style, role):
-    "A server gets the persona once where the variant has one, where the style puts it, only there."
-    from doubles import Double
-
-    from cogbias.participants import participant
-
-    items = paradigm("classic/sunk_cost").items(
-        variants=["base", "no_persona"], contents="published", counterbalance=False, style=style
-    )
-    with Double() as double:
-        who = participant(
-            f"{backend}/tiny", base_url=double.openai if backend == "openai" else double.url
-        )
-        asked = [Request(row, 0, 0) for row in items.to_dict("records")]
-        assert len(list(who.answers(asked, "text"))) == len(items)
-        sent = [each.body["messages"] for each in double.asked]
-    for row in items.to_dict("records"):
-        mine = [
-            messages
-            for messages in sent
-            if messages[-1]["content"] == row["prompt"]
-            and (row["system"] is None or messages[0]["content"] == row["system"])
-        ]
-        assert len(mine) == 1, (row["variant"], row["condition"])
-        where = [each["role"] for each in mine[0] for _ in range(each["content"].count(PERSONA))]
-        assert where == ([role] if row["variant"] == "base" else [])
-        assert sum(each["role"] == "system" for each in mine[0]) == (
-            0 if style == "executed" else 1
-        )
