@@ -867,7 +867,7 @@ def generate(
     try:
         with may_start([model], allow_command), metered(table_meter(study, out)):
             if of_settings:
-                _say_settings(write_settings(writer, out, wanted, seed), out)
+                _say_settings(write_settings(writer, out, wanted, seed=seed), out)
                 return
             (name,) = study.paradigms
             done = write_fillings(name, writer, out, wanted, instances, seed, attempts)

@@ -72,11 +72,10 @@ LISTED = 20  # names in one message at the most
 def nearest(
     name: str,  # what was asked for
     known: Iterable[str],  # what there is
-    count: int = 3,  # how many suggestions at the most
 ) -> str:  # a remedy to append to an error message
     "Say which known names are closest to `name`."
     known = sorted(map(str, known))
-    close = difflib.get_close_matches(str(name), known, n=count, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(repr(each) for each in close) + "?"
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""

@@ -141,13 +141,15 @@ def test_a_training_that_fails_costs_only_itself(
 
     def fails_on_coin(start: Path, place: Path, *rest: Any) -> Any:
         if place.name.endswith("@coin"):
-            raise CogbiasError(f"{place.name}: the loss is nan in step 3")
+            raise CogbiasError(f"{place.name}: a weight is not finite after step 3")
         return learn(start, place, *rest)
 
     monkeypatch.setattr(room, "fine_tune", fails_on_coin)
     study = tiny_study("encoder/small_bert@coin", "encoder/small_bert@default")
     done = run_study(study, tmp_path, reports=False)
-    assert done.failed == ["encoder/small_bert@coin: small_bert@coin: the loss is nan in step 3"]
+    assert done.failed == [
+        "encoder/small_bert@coin: small_bert@coin: a weight is not finite after step 3"
+    ]
     assert [cell["participant"] for cell in done.cells] == ["encoder/small_bert@default"]
 
 

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -33,7 +32,7 @@ from cogbias.kits.frames import (
     writing_order,
 )
 from .business import business_settings
-from .rules import Rule, certain_number, normal_numbers
+from .rules import Chances, Content, Roles, Rule, certain_number, normal_numbers
 from .shelf import gaps_of, read_shelf, shelf
 from .wordings import filled
 from ..settings import Seed
@@ -161,9 +160,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         for name in ("situation", "question", "scale"):
-            object.__setattr__(
-                self, name, MappingProxyType(_text_of_each_condition(getattr(self, name)))
-            )
+            object.__setattr__(self, name, _text_of_each_condition(getattr(self, name)))
         if self.gaps is None:
             object.__setattr__(self, "gaps", gaps_of(self.name))
         known = {*self.known, *self.gaps}
@@ -535,7 +532,7 @@ LEAN, SPREAD = 0.15, 0.12  # of the length of the scale
 PULL = 0.5  # of the way to a reference
 
 
-def _in_mind(content: Mapping[str, Any], lean: float) -> float:
+def _in_mind(content: Content, lean: float) -> float:
     "The rating that a manager has in mind, as a place on the scale as shown to everybody."
     last = content["points"] - 1
     rational = min(last, max(0.0, last / 2 * content["factor"] + content["steps"]))
@@ -555,7 +552,7 @@ def rates(
 ) -> Rule:
     "A manager who rates from the middle of the scale, follows the norm, and leans."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    def rule(content: Content, roles: Roles) -> Chances:
         mind = _in_mind(content, lean)
         if not spread:
             return certain_number(content, roles, mind)
@@ -574,7 +571,7 @@ def managers(
         "noisy_rational": rates(0.0),
         "rational": rates(0.0, spread=0.0),
     }
-    return MappingProxyType(rules)
+    return rules
 
 
 MANAGERS, PULLED_MANAGERS = managers(LEAN), managers(PULL)

@@ -23,7 +23,16 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
 from ...kits.frames import Frame, money, percent
-from ...kits.rules import Rule, best_of, expected_prize, prospect_value, softmax
+from cogbias.kits.rules import (
+    Chances,
+    Content,
+    Roles,
+    Rule,
+    best_of,
+    expected_prize,
+    prospect_value,
+    softmax,
+)
 from ...kits.shelf import wordings_of
 from ...kits.wordings import Wordings, filled, with_wordings
 from ...settings import Seed
@@ -306,7 +315,7 @@ def choose_lottery(
 ) -> Rule:
     "A rule that chooses between lotteries by their relative worth."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    def rule(content: Content, roles: Roles) -> Chances:
         worth = {role: value(content["lotteries"][role]) for role in roles}
         if math.isinf(theta):
             return best_of({role: round(each, 9) for role, each in worth.items()})
@@ -321,7 +330,7 @@ def _in_logits(worth: Mapping[str, float], theta: float) -> dict[str, float]:
     return {role: theta * each / largest for role, each in worth.items()}
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #2cac8c09
-def shuns_certainty(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+def shuns_certainty(content: Content, roles: Roles) -> Chances:
     "The opposite of a certainty effect: expected value, minus something for a sure prize."
     lotteries = content["lotteries"]
     liked = _in_logits({role: expected_prize(lotteries[role]) for role in roles}, 10)

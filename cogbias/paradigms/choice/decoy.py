@@ -20,7 +20,7 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
 from ...kits.frames import Frame, money
-from ...kits.rules import Rule, softmax, weighs
+from ...kits.rules import Chances, Content, Roles, Rule, softmax, weighs
 from ...kits.shelf import wordings_of
 from ...kits.wordings import Wordings, filled, with_wordings
 from ...settings import Seed
@@ -394,7 +394,7 @@ def choose_product(
 ) -> Rule:
     "A rule that chooses between products; the decoy lifts its target by `shift`."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    def rule(content: Content, roles: Roles) -> Chances:
         lifted = shift if "decoy" in roles else 0.0
         worth = {"target": lifted, "competitor": 0.0, "decoy": -2.0}
         return softmax({role: worth[role] for role in roles})
@@ -403,7 +403,7 @@ def choose_product(
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #1f851406
 def quality_per_dollar(
-    content: Mapping[str, Any],  # of the item
+    content: Content,  # of the item
     role: str,  # of an option
 ) -> float:
     "A fixed trade-off, which a decoy cannot move."

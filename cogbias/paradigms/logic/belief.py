@@ -20,7 +20,7 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
 from ...kits.frames import Frame
-from ...kits.rules import Rule
+from ...kits.rules import Chances, Content, Roles, Rule
 from ...kits.shelf import wordings_of
 from ...kits.wordings import Wordings, filled, with_wordings
 from ...settings import Seed
@@ -436,7 +436,7 @@ def judge(
 ) -> Rule:
     "A rule that accepts or rejects a syllogism."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    def rule(content: Content, roles: Roles) -> Chances:
         criterion = (believable + unbelievable) / 2
         if content["real"]:
             criterion = believable if content["believable"] else unbelievable
