@@ -582,10 +582,9 @@ def list_names(
 
     Example: cogbias list paradigms
     """
-    from cogbias.tables import CogbiasError, nearest
+    from cogbias.tables import check_known
 
-    if what is not None and what not in LISTS:
-        raise CogbiasError(f"list: {what!r} is not known; {nearest(what, LISTS)}")
+    check_known(what or "studies", LISTS, f"list: {what!r} is not known")
     found = {kind: made() for kind, made in LISTS.items() if what in (None, kind)}
     if as_json:
         _show_json(found if what is None else found[what])

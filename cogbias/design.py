@@ -44,6 +44,7 @@ from cogbias.tables import (
     load_outside_items,
     nearest,
     shipped,
+    check_known,
 )
 
 # %% ../nbs/02_design.ipynb #64f45569
@@ -96,9 +97,8 @@ class Contrast:
 
     def __post_init__(self) -> None:
         for name, known in {"kind": contrast_kinds(), **_WORDS}.items():
-            if (word := getattr(self, name)) not in known:
-                said = f"{name} {word!r} is not known; {nearest(word, known)}"
-                raise CogbiasError(f"contrast {self.measure!r}: {said}")
+            word = getattr(self, name)
+            check_known(word, known, f"contrast {self.measure!r}: {name} {word!r} is not known")
         if self.outcome == "role" and not self.score:
             raise CogbiasError(f"contrast {self.measure!r}: score names no role; give each its own")
 
@@ -187,7 +187,7 @@ def check_items(
     for what, values in found.items():
         for row, each in values[~values.isin(known[what])].items():
             said = f"{record(row)} has the {what} {each!r}, which is not declared"
-            raise CogbiasError(f"{paradigm.name}: {said}; {nearest(each, known[what])}")
+            check_known(each, known[what], f"{paradigm.name}: {said}")
     return items
 
 
@@ -205,9 +205,8 @@ def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
         check_settings(paradigm.name, make, settings, "{name!r} is not an argument of its items()")
         table = make(**settings) if is_ours else identified(make(**settings))
         for what, names, there in _named_by(paradigm, table) if settings.keys() <= {"seed"} else ():
-            for each in [name for name in names if name not in there]:
-                said = f"no item has the {what} {each!r}; {nearest(each, there)}"
-                raise CogbiasError(f"{paradigm.name}: {said}")
+            for each in names:
+                check_known(each, there, f"{paradigm.name}: no item has the {what} {each!r}")
         return check_items(paradigm, table)
 
     @wraps(make)
@@ -372,8 +371,7 @@ def paradigm(
 ) -> Paradigm:
     "The paradigm of that name."
     known = _installed_paradigms()
-    if not isinstance(name, str) or name not in known:
-        raise CogbiasError(f"paradigm {name!r} is not known; {nearest(name, known)}")
+    check_known(f"{name}", known, f"paradigm {name!r} is not known")
     return known[name]()
 
 # %% ../nbs/02_design.ipynb #24f64533
@@ -518,11 +516,8 @@ def usable_items(
     paradigm: str,  # suite/name
 ) -> pd.DataFrame:  # an items table of that paradigm
     "The imported items of one paradigm that may be asked."
+    check_known(paradigm, {*table["paradigm"]}, f"items table: no item of {paradigm!r}")
     ours = table[table["paradigm"] == paradigm]
-    if ours.empty:
-        raise CogbiasError(
-            f"items table: no item of {paradigm!r}; {nearest(paradigm, table['paradigm'].unique())}"
-        )
     asked = ours.get("usable", pd.Series(True, index=ours.index))  # made items are all in use
     asked = asked.astype(bool)
     kept = ours[asked].reset_index(drop=True).fillna({"problem": "", "note": ""})

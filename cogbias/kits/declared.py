@@ -36,7 +36,7 @@ from pydantic import (
 )
 
 from .frames import Frame
-from ..tables import ITEMS, CogbiasError, file_text, inside, nearest
+from ..tables import ITEMS, CogbiasError, check_known, file_text, inside, nearest
 from cogbias.kits.variants import (
     CHOICE_FACTORS,
     DECLARED,
@@ -582,8 +582,7 @@ def _variable(value: Any, kind: str, like: Variable | None) -> Variable:
     values = value if isinstance(value, dict) else {"base": value}
     for variant, number in values.items():
         _number(number)
-        if variant not in VARIANTS:
-            raise CogbiasError(f"there is no variant {variant!r}; {nearest(variant, VARIANTS)}")
+        check_known(variant, VARIANTS, f"there is no variant {variant!r}")
     return (like or Variable(kind)).of(value)
 
 

@@ -25,7 +25,6 @@ from ..design import About, Contrast, Paradigm
 from cogbias.kits.frames import (
     Draw,
     Frame,
-    FrameError,
     Gap,
     deal_values,
     traced,
@@ -43,8 +42,8 @@ from cogbias.tables import (
     from_home,
     item_table,
     load_table,
-    nearest,
     option,
+    check_known,
 )
 
 # %% ../../nbs/kits/scenario.ipynb #7cc444c0
@@ -165,9 +164,8 @@ class Scenario:
             object.__setattr__(self, "gaps", gaps_of(self.name))
         known = {*self.known, *self.gaps}
         for name in self.names:
-            if name not in known:
-                said = f"{name!r} is neither declared, nor drawn or derived"
-                raise FrameError(f"{self.name}: {said}; {nearest(name, known)}")
+            said = f"{name!r} is neither declared, nor drawn or derived"
+            check_known(name, known, f"{self.name}: {said}")
 
     @property
     def known(self) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from cogbias.tables import (
     matching,
     nearest,
     outside_range,
+    check_known,
 )
 
 # %% ../../nbs/03_participants.ipynb #1083a5ce
@@ -221,9 +222,9 @@ def participant(
         if module:
             hint = f"known: {', '.join(f'{backend}/{each}' for each in module.MODELS or ['NAME'])}"
         raise CogbiasError(f"model {name!r} is not known: it should read backend/name; {hint}")
-    if module.MODELS and model not in module.MODELS:
+    if module.MODELS:
         models = [f"{backend}/{each}" for each in module.MODELS]
-        raise CogbiasError(f"model {name!r} is not known; {nearest(name, models)}")
+        check_known(name, models, f"model {name!r} is not known")
     return module.PARTICIPANT(model, **given)
 
 # %% ../../nbs/03_participants.ipynb #38d366de
@@ -331,8 +332,7 @@ def check_method(
     named = f"{where}: method {method!r}" if where else f"method {method!r}"
     if method == "reasoning":
         raise CogbiasError(f"{named} is the first step of two_step, which asks both; use two_step")
-    if method not in ASKED_BY:
-        raise CogbiasError(f"{named} is not known; {nearest(method, ASKED_BY)}")
+    check_known(method, ASKED_BY, f"{named} is not known")
 
 
 def resolve_method(

@@ -75,6 +75,7 @@ from cogbias.tables import (
     plain_value,
     shortened,
     shipped,
+    check_known,
 )
 from ..participants.arms import InArm
 from ..participants.trials import Asking, how_asked, rows_of
@@ -164,10 +165,7 @@ def _items_asked(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
     "The items whose factors have the levels that the study names."
     keep = pd.Series(True, index=items.index)
     for factor, levels in study.where.items():
-        if factor not in items:
-            raise CogbiasError(
-                f"where: {name} has no factor {factor!r}; {nearest(factor, items.columns)}"
-            )
+        check_known(factor, items.columns, f"where: {name} has no factor {factor!r}")
         keep &= items[factor].astype(str).isin([str(level) for level in levels])
     if not keep.any():
         raise CogbiasError(
@@ -237,11 +235,8 @@ def _arguments_of_items(study: Study, name: str) -> dict[str, Any]:
             found |= values
         elif name in meant:
             shared = set().union(*map(_arguments_taken, meant))
-            if unknown := next((each for each in values if each not in shared), ""):
-                raise CogbiasError(
-                    f"settings {pattern!r}: no paradigm takes {unknown!r}; "
-                    f"{nearest(unknown, shared)}"
-                )
+            for each in values:
+                check_known(each, shared, f"settings {pattern!r}: no paradigm takes {each!r}")
             taken = _arguments_taken(name)
             found |= {each: value for each, value in values.items() if each in taken}
     return found

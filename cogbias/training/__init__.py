@@ -36,7 +36,7 @@ from cogbias.backends.encoder import (
 )
 from ..participants import mark_of
 from ..settings import AtLeastOne, Seed, Setting, check_settings
-from ..tables import CogbiasError, nearest, shortened
+from ..tables import CogbiasError, check_known, shortened
 
 # %% ../../nbs/08_training.ipynb #b3477bb0
 SWAG_COLUMNS = ("sent1", "sent2", *(f"ending{number}" for number in range(4)), "label")
@@ -70,8 +70,7 @@ def swag_questions(
 ) -> pd.DataFrame:  # question, options, right
     "SWAG as questions."
     path = _fetch_swag(split) if str(source) == "hub" else Path(source)
-    if path.suffix not in _READERS:
-        raise CogbiasError(f"{path}: ends in {path.suffix!r}; {nearest(path.suffix, _READERS)}")
+    check_known(path.suffix, _READERS, f"{path}: ends in {path.suffix!r}")
     try:
         table = _READERS[path.suffix](path)
     except (ValueError, OSError) as error:
