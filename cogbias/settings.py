@@ -81,7 +81,7 @@ class Study:
     ]
     name: Annotated[str, Setting("name of the study", "text")] = "study"
     method: Annotated[
-        str,
+        Literal["auto", "text", "option_probability", "option_draw", "two_step", "encoder"],
         Setting(
             "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
             "the name of a method",

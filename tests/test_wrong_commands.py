@@ -57,7 +57,7 @@ COMMANDS = {  # what is typed -> what is said
     f"{PLAN} --where template": "should read as in template=1",
     f"{PLAN} --where template=99": "no item of choice/certainty has",
     f"{PLAN} --limit usd": "should read as in usd=5",
-    f"{PLAN} --price a=1": "write it as in openai/x=0.15,0.60",
+    f"{PLAN} --price a=1": "prices 'a' should be a table with in and out",
     f"{PLAN} --items items.csv": "column 'paradigm' is missing",
     f"{PLAN} --items bad.parquet": "bad.parquet: cannot be read",
     f"train {ASKED} --outputs o": "has no encoder to train",

@@ -61,7 +61,6 @@ from cogbias.participants import (
     Request,
     calls_out,
     participant,
-    check_method,
     settings_for,
 )
 from cogbias.tables import (
@@ -75,6 +74,7 @@ from cogbias.tables import (
     plain_value,
     shortened,
     shipped,
+    check_columns,
     check_known,
 )
 from ..participants.arms import InArm
@@ -115,7 +115,6 @@ def make_study(
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
-    check_method(study.method, source)
     make_analysis(source, study.analysis)
     return study
 
@@ -206,12 +205,7 @@ def factors_used(
 
 def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None:
     "Refuse items from a file that lack a factor which the paradigm's contrasts use."
-    lacking = sorted(factors_used(paradigm) - set(items.columns))
-    if lacking:
-        raise CogbiasError(
-            f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see "
-            f"its factors"
-        )
+    check_columns(items, *sorted(factors_used(paradigm)), what=f"{source}, for {paradigm.name}")
     for name in _order_factors(paradigm):
         if items[name].isna().any():
             first = items.loc[items[name].isna(), "item_id"].iloc[0]

@@ -36,7 +36,7 @@ from cogbias.backends.encoder import (
 )
 from ..participants import mark_of
 from ..settings import AtLeastOne, Seed, Setting, check_settings
-from ..tables import CogbiasError, check_known, shortened
+from ..tables import CogbiasError, check_columns, check_known, shortened
 
 # %% ../../nbs/08_training.ipynb #b3477bb0
 SWAG_COLUMNS = ("sent1", "sent2", *(f"ending{number}" for number in range(4)), "label")
@@ -83,8 +83,7 @@ def instances_as_questions(
     table: pd.DataFrame,  # with SWAG's columns
 ) -> pd.DataFrame:  # question, options, right
     "Instances in SWAG's columns as questions."
-    if lacking := [name for name in SWAG_COLUMNS if name not in table]:
-        raise CogbiasError(f"{path}: column {lacking[0]!r} is missing; SWAG has it")
+    check_columns(table, *SWAG_COLUMNS, what=path)
     endings = table[list(SWAG_COLUMNS[2:6])].astype(str)
     labels = pd.to_numeric(table["label"], errors="coerce")
     usable = labels.isin(range(4)) & endings.apply(lambda each: each.str.strip() != "").all(axis=1)
