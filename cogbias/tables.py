@@ -9,9 +9,9 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'PACKAGE', 'IDENTITY', 'ANSWER
            'CogbiasError', 'nearest', 'check_known', 'shortened', 'first_line', 'as_given', 'matching', 'content_hash',
            'is_empty', 'plain_value', 'kind_of', 'Column', 'check_columns', 'Schema', 'shipped', 'Option', 'option',
            'answer_range', 'outside_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless',
-           'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'json_object', 'timestamp',
-           'refused_by_system', 'whole_file', 'save_table', 'with_plain_types', 'load_table', 'check_outside_items',
-           'load_outside_items', 'given_table']
+           'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'given_text', 'toml_table',
+           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'with_plain_types',
+           'load_table', 'check_outside_items', 'load_outside_items', 'given_table']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -27,6 +27,7 @@ import re
 import stat
 import sys
 import threading
+import tomllib
 from collections.abc import (
     Callable,
     Collection,
@@ -624,10 +625,7 @@ def item_table(
 # %% ../nbs/00_tables.ipynb #96ef4706
 def _format_of(path: Path) -> str:
     "The ending of a table file; an error for any other."
-    if path.suffix not in _WRITERS:
-        raise CogbiasError(
-            f"{path}: cannot tell the format from {path.suffix!r}; use one of {', '.join(_WRITERS)}"
-        )
+    check_known(path.suffix, _WRITERS, f"{path}: cannot tell the format from {path.suffix!r}")
     return path.suffix
 
 # %% ../nbs/00_tables.ipynb #c7325658
@@ -775,6 +773,32 @@ def file_text(
 ) -> str:
     "The text of a regular file of a bearable size."
     return check_file(path, most).read_text(encoding="utf-8")
+
+
+def given_text(
+    path: Path,  # that a user named
+    most: int = LARGEST_TEXT,  # bytes
+) -> str:
+    "The text of a user's file."
+    try:
+        return file_text(path, most)
+    except FileNotFoundError:
+        raise CogbiasError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError:
+        raise CogbiasError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:  # a folder, or a file that nobody may read
+        raise refused_by_system(path, "read", error) from None
+
+
+def toml_table(
+    name: str,  # of a file, for messages
+    text: str,  # what it holds
+) -> dict[str, Any]:
+    "What a text in TOML says."
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))  # the mark that some editors put first
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+        raise CogbiasError(f"{name}: is not valid TOML: {error}; put texts into quotes") from None
 
 # %% ../nbs/00_tables.ipynb #879ee610
 def json_object(

@@ -439,11 +439,8 @@ def written_stories(
     stories, left_out, told = [], 0, set()
     for key, rows in mine.groupby(["setting", "instance", "generator"], sort=False):
         setting, instance, writer = key
-        if setting not in known:
-            raise CogbiasError(
-                f"{case.name}: the fillings refer to the setting {setting!r:.60}, which is not "
-                f"among the {len(known)} known ones; pass the file that it comes from as settings"
-            )
+        said = f"the fillings refer to the setting {setting!r:.60}, whose file is not given"
+        check_known(setting, known, f"{case.name}: {said}")
         texts = sound_texts(case, rows)
         same = setting, *sorted(texts.items())
         if texts.keys() != case.gaps.keys() or same in told or "flawed" in set(rows["verdict"]):

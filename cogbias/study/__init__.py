@@ -12,7 +12,6 @@ __all__ = ['temperatures', 'given_values', 'lists_of_levels', 'make_study', 'stu
 # %% ../../nbs/06_study.ipynb #38f2befe
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
@@ -69,6 +68,8 @@ from cogbias.tables import (
     content_hash,
     file_text,
     from_home,
+    given_text,
+    toml_table,
     matching,
     nearest,
     plain_value,
@@ -354,18 +355,11 @@ def read_study(
 ) -> Study:
     "Read and check a study file."
     path = Path(from_home(path, "study"))
-    try:
-        values = tomllib.loads(file_text(path))
-    except FileNotFoundError:
+    if not path.exists():
         raise CogbiasError(
             f"{path}: no such study file; 'cogbias list studies' lists the built-in ones"
-        ) from None
-    except OSError as error:  # a folder, or a file that nobody may read
-        raise CogbiasError(f"{path}: cannot be read ({error.strerror}); give a file") from None
-    except CogbiasError:  # it says what is wrong
-        raise
-    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or no path at all
-        raise CogbiasError(f"{path}: not valid TOML ({error})") from None
+        )
+    values = toml_table(str(path), given_text(path))
     if values.keys() & {"wordings", "based_on"} and "models" not in values:
         raise CogbiasError(
             f"{path}: declares a paradigm, not a study; pass it with --paradigm {path}, and "
