@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
-from ..tables import CogbiasError
-
 # %% ../../nbs/kits/rules.ipynb #dd925b9a
 Content = Mapping[str, Any]  # of an item: what a simulated participant sees
 Roles = Sequence[str]  # of the options shown; the numbers on offer, where a number is asked for
@@ -92,8 +90,6 @@ def normal_numbers(
     "A number in mind, give or take, on the grid of the question."
     low, high = content.get("range") or (None, None)
     names = list(roles) or [f"{n:.0f}" for n in number_grid(mean, sd, low, high)]
-    if not sd > 0:
-        raise CogbiasError(f"normal_numbers: sd is {sd!r}; give a number above 0")
     offered = Counter(float(each) for each in names)
     numbers, normal = sorted(offered), NormalDist(mean, sd)
     edges = [-math.inf, *((x + y) / 2 for x, y in zip(numbers, numbers[1:])), math.inf]

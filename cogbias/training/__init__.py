@@ -10,7 +10,6 @@ __all__ = ['SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_VALIDATION', 'SWAG_ACCURACY',
 
 # %% ../../nbs/08_training.ipynb #b343812f
 import json
-import math
 import random
 import shutil
 import textwrap
