@@ -569,7 +569,8 @@ def list_names(
     """
     from cogbias.tables import check_known
 
-    check_known(what or "studies", LISTS, f"list: {what!r} is not known")
+    if what is not None:
+        check_known(what, LISTS, f"list: {what!r} is not known")
     found = {kind: made() for kind, made in LISTS.items() if what in (None, kind)}
     if as_json:
         _show_json(found if what is None else found[what])

@@ -371,8 +371,8 @@ def paradigm(
 ) -> Paradigm:
     "The paradigm of that name."
     known = _installed_paradigms()
-    check_known(f"{name}", known, f"paradigm {name!r} is not known")
-    return known[name]()
+    check_known(str(name), known, f"paradigm {name!r} is not known")
+    return known[str(name)]()
 
 # %% ../nbs/02_design.ipynb #24f64533
 def with_files(

@@ -21,7 +21,7 @@ from conftest import script_of_docs
 from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import main
 from cogbias.__main__ import STOPPED
-from cogbias.folder import Folder, latest_record, marks_of
+from cogbias.folder import marks_of
 from cogbias.running.studies import run_study
 from cogbias.training.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
@@ -83,13 +83,6 @@ def test_a_run_trains_what_is_missing_and_then_asks(tmp_path: Path) -> None:
     again = run_study(study, tmp_path, reports=False)
     assert [cell["asked"] for cell in again.cells] == [0, 0]
     assert weights.stat().st_mtime_ns == before
-
-
-def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> None:
-    run_study(tiny_study("encoder/small_untold_bert@coin"), tmp_path, reports=False)
-    facts = latest_record(Folder(tmp_path), "encoder/small_untold_bert@coin").facts()
-    assert facts["label"].startswith("small self-made model, corpus B")
-    assert facts["reached_stop"] in (True, False)
 
 
 def self_made_start(folder: Path) -> dict[str, Any]:

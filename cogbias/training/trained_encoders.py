@@ -92,7 +92,7 @@ def trained_name(
         return None
     tasks = found["task"].split("+")
     for task in tasks if tasks != [DEFAULT] else ():
-        check_known(task, TASKS, f"{model}: task {task!r} is not known")
+        check_known(task, TASKS, f"{model}: task {task!r} is not known, nor {DEFAULT!r}")
     return TrainedName(found["family"] or "", found["architecture"], found["task"])
 
 # %% ../../nbs/training/01_trained_encoders.ipynb #9fa0d30d
