@@ -81,7 +81,7 @@ class Study:
     ]
     name: Annotated[str, Setting("name of the study", "text")] = "study"
     method: Annotated[
-        str,
+        Literal["auto", "text", "option_probability", "option_draw", "two_step", "encoder"],
         Setting(
             "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
             "the name of a method",
@@ -331,15 +331,13 @@ def check_settings(
     table: str = "",  # the table in which they stand, as it precedes their names: analysis.
 ) -> None:
     "Refuse the first setting that is unknown, of the wrong kind, out of range, or missing."
-    from cogbias.tables import CogbiasError, nearest
+    from cogbias.tables import CogbiasError, check_known
 
     defaults = _defaults_by_name(declared)
     if not given and ... not in defaults.values():
         return
-    strange = [] if _takes_any(declared) else [name for name in given if name not in defaults]
-    if strange:
-        said = unknown.format(name=str(strange[0]))
-        raise CogbiasError(f"{source}: {said}; {nearest(str(strange[0]), defaults)}")
+    for name in () if _takes_any(declared) else given:
+        check_known(name, defaults, f"{source}: {unknown.format(name=str(name))}")
     from pydantic import ValidationError
 
     try:

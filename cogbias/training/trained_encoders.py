@@ -40,7 +40,7 @@ from cogbias.training.small_encoders import (
     value_sentences,
 )
 from ..stats.proportions import wilson
-from ..tables import CogbiasError, content_hash, file_hash, nearest
+from ..tables import CogbiasError, check_known, content_hash, file_hash
 from cogbias.training import (
     SWAG,
     SWAG_ACCURACY,
@@ -92,9 +92,7 @@ def trained_name(
         return None
     tasks = found["task"].split("+")
     for task in tasks if tasks != [DEFAULT] else ():
-        if task not in TASKS:
-            known = nearest(task, [DEFAULT, *TASKS])
-            raise CogbiasError(f"{model}: task {task!r} is not known; {known}")
+        check_known(task, TASKS, f"{model}: task {task!r} is not known, nor {DEFAULT!r}")
     return TrainedName(found["family"] or "", found["architecture"], found["task"])
 
 # %% ../../nbs/training/01_trained_encoders.ipynb #9fa0d30d
@@ -140,10 +138,7 @@ def make_training(
     check_settings(study.name, Training, study.training, unknown, "training.")
     training = Training(**study.training)
     for name in training.start:
-        if name not in ARCHITECTURES:
-            raise CogbiasError(
-                f"{study.name}: training.start names {name!r}; {nearest(name, ARCHITECTURES)}"
-            )
+        check_known(name, ARCHITECTURES, f"{study.name}: training.start names {name!r}")
     check_settings(f"{study.name}: training.size", Size, training.size, "{name!r} is not a size")
     if training.swag != "hub" and not training.swag_validation:
         raise CogbiasError(
