@@ -29,11 +29,13 @@ from cogbias.choices.commitments import (
 )
 from .menus import Menu, menu_of
 from cogbias.choices.numbers import (
+    NUMBER,
     Number,
     bold_number,
     find_numbers,
     foreign_unit,
     is_step,
+    number_of,
     plain_number,
     scale_steps,
     settle_number,
@@ -378,15 +380,18 @@ def unsure_number(
 
 NO_PERCENTAGE = "a percentage where none is asked for"
 IN_THOUSANDS = re.compile(r"(?i)\bin thousands\b")
-IN_FULL = verbose(r"""(?<=[$\u20ac\u00a3])(\d{1,3}(?:,?\d{3})+)(?![\d,]*\d)  # $145,000
-    | (?<![\d.,])(\d{1,5}(?:\.\d{1,3})?)\s?(?:k|thousand)\b  # 145k""")
+IN_FULL = re.compile(r"(?i)[$\u20ac\u00a3].*\d|.*(?:k|thousand)$")  # $145,000 or 145k
 
 
 def thousands(
-    found: re.Match[str],  # a number that is written in full, or with its thousand
-) -> str:  # how many thousands it is
+    found: re.Match[str],  # a match of NUMBER
+) -> str:  # how many thousands it is; the same where it is not written in full
     "Write a number in thousands."
-    return found[2] or plain_number(float(found[1].replace(",", "")) / 1000)
+    number = number_of(found)
+    if not number or (number.value or 0) < 1000 or not IN_FULL.match(found[0].strip()):
+        return found[0]
+    rest = found.string[number.end : found.end()]
+    return (found["money"] or "") + plain_number(number.value / 1000) + rest
 
 
 def read_number(
@@ -527,7 +532,7 @@ def read_choice(
         )
     response, finish = response or "", (finish_reason or "stop").lower()
     if answer == "number" and IN_THOUSANDS.search(question):
-        response = IN_FULL.sub(thousands, response)
+        response = NUMBER.sub(thousands, response)
     said = response.strip()
     if answer != "number" and finish == "stop" and any(said == each["label"] for each in options):
         return Reading(said, value_of(options, said), "ok", "whole answer")

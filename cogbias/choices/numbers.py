@@ -149,7 +149,7 @@ PARTS = {
             | \b(?:he|she|they|you|tourist|someone|article)\s(?:said|guessed|suggested|claimed)
         )
         (?:\s(?:is|was|of|be|to|would|at|about|around|that|the)){0,4}\s[("']{0,2}§
-        | §[^§]*§(?:[\s-]\w{1,12})?\s(?:anchor|demand|request)s?\b
+        | §[^§]*§(?!\s(?:on|at|upon|by|in)\s)(?:[\s-]\w{1,12})?\s(?:anchor|demand|request)s?\b
         | \bthe\s§[^§]*§(?:[\s-]\w{1,12}){1,2}\srecommendation\b"""),
     "supposed": verbose(r"""\b(?:if|whether)\s(?:i|you)(?:\ am|'m)?(?:\s\w{1,12})?
         \s(?:say|said|give|gave|close\ to)\s(?:["']?\d[\d.,"']*\sor\s){0,3}["']?§"""),
