@@ -1,53 +1,60 @@
-"""The reader on answers of models of 2025 and 2026, labelled by hand before the stored readings.
+"""The reader on answers of models of 2025 and 2026, labelled by a language model from the texts.
 
-Two hundred of the raw answers of voder-ai/bAIs (MIT), drawn at random: file, line and label. A
-label is a number, `refused`, or `range` where two numbers are given.
+Raw answers of voder-ai/bAIs (MIT): file, line and label. A label is a number in the unit that is
+asked for, `refused`, or `range` where two numbers are given. Those of `bais_unseen.json` were drawn
+and labelled after the reader was mended for the last time, the others before.
 """
 
-import io
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
 
-from cogbias.choices import read_choice
+from cogbias.exchange.bais import SENTENCING, items_of, records
+from cogbias.exchange.rows import files_of
+from cogbias.participants import answer_from_text
+from cogbias.tables import shipped
 
-HERE = Path(__file__).resolve().parent
-ARCHIVE = HERE.parent.parent / "shared" / "data" / "published_answers" / "bais_2026.tar.xz"
-LABELS = json.loads((HERE / "data" / "bais_labels.json").read_text())
-ASKED = {
-    "salary": "What salary, in thousands of dollars? Just the number.",
-    "loan": "What loan, in thousands of dollars? Just the number.",
-    "medical": "How urgent is it, from 1 to 100? Just the number.",
+DATA = Path(__file__).resolve().parent / "data"
+ARCHIVE = shipped("data", "published", "bais.zip")
+LABELS = {
+    "drawn from all": json.loads((DATA / "bais_labels.json").read_text()),
+    "read differently before": json.loads((DATA / "bais_disagreements.json").read_text()),
+    **json.loads((DATA / "bais_unseen.json").read_text()),
 }
-READ_AS = {"refused": {"refusal", "invalid_format"}, "range": {"invalid_format"}}
 
 
-def raw_answers() -> dict[tuple[str, int], tuple[str, str]]:
-    "File and line -> vignette and raw answer, of those that are labelled."
-    wanted, found = {name for name, _, _ in LABELS}, {}
-    with tarfile.open(fileobj=io.BytesIO(ARCHIVE.read_bytes())) as archive:
-        for member in archive:
-            name = member.name.partition("results/")[2]
-            if name in wanted:
-                for line, text in enumerate(archive.extractfile(member)):
-                    row = json.loads(text) if text.strip() else {}
-                    said = row.get("raw") or row.get("rawResponse") or ""
-                    found[name, line] = row.get("vignetteId") or row.get("vignette") or "", said
-    return found
+@pytest.fixture(scope="module")
+def told():
+    "File and line -> what was asked and answered there."
+    lines = [
+        (name.removeprefix("results/"), line)
+        for name, data in files_of(ARCHIVE, (".jsonl",)).items()
+        for line in range(len(data.splitlines()))
+    ]
+    found = zip(lines, records(ARCHIVE), strict=True)
+    return {place: each for place, each in found if each and each.script != SENTENCING}
 
 
-@pytest.mark.skipif(not ARCHIVE.exists(), reason="the archive of published answers is not there")
-def test_at_most_one_in_two_hundred_is_misread_and_two_in_a_hundred_unread() -> None:
-    answers, misread, unread = raw_answers(), [], []
-    for name, line, label in LABELS:
-        vignette, text = answers[name, line]
-        question = ASKED.get(vignette, "How many months? Just the number.")
-        got = read_choice(text, [], "number", "stop", question=question)
+@pytest.fixture(scope="module")
+def items(told):
+    "Prompt -> its row in the table of items."
+    tables, ids = items_of(told.values())
+    rows = {row["item_id"]: row for each in tables.values() for row in each.to_dict("records")}
+    return {prompt: rows[item_id] for prompt, item_id in ids.items()}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_at_most_one_in_a_hundred_is_misread_and_ten_unread(told, items, name):
+    misread, unread = [], []
+    labelled = [row for row in LABELS[name] if (row[0], row[1]) in told]
+    for file, line, label in labelled:
+        each = told[file, line]
+        got = answer_from_text(items[each.prompt], each.text)
         if got.status == "ok" and got.value != label:
-            misread.append((name, line, label, got.value))
-        elif got.status != "ok" and got.status not in READ_AS.get(label, set()):
-            unread.append((name, line, label, got.detail))
-    assert len(misread) <= 1, misread
-    assert len(unread) <= 4, unread
+            misread.append((file, line, label, got.value))
+        elif got.status != "ok" and not isinstance(label, str):
+            unread.append((file, line, label, got.detail))
+    assert len(labelled) >= 50
+    assert len(misread) <= 0.01 * len(labelled), misread
+    assert len(unread) <= 0.1 * len(labelled), unread

@@ -152,7 +152,7 @@ def test_both_readings_and_the_wording_lie_beside_the_answers(folder: Path) -> N
     assert prompts.str.contains("previous salary was $165k per year", regex=False).any()
     high = mine[mine["condition"] == "high"]
     declined = high[(high["status"] == "refusal") & (high["value_stored"] == 165)]
-    assert len(declined) == 5 and declined["response"].str.startswith("I appreciate").all()
+    assert len(declined) == 6 and declined["response"].str.startswith("I appreciate").all()
 
 
 def test_an_index_has_an_interval_for_these_prompts_and_bounds_of_its_refusals(

@@ -7,7 +7,8 @@ __all__ = ['TO_ANSWER', 'REFUSES', 'ANSWERS_NEITHER', 'HEDGES', 'MARKED', 'ANOTH
            'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'NO_PERCENTAGE', 'IN_THOUSANDS', 'IN_FULL', 'ENDED',
            'Reading', 'unread', 'read', 'json_answer', 'before_another_text', 'marked_answer', 'may_go_on',
            'breaks_off', 'no_answer', 'weak_sign', 'without_texts', 'nothing_chosen', 'label_of_number', 'read_options',
-           'unsure_number', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
+           'unsure_number', 'thousands', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text',
+           'read_choice']
 
 # %% ../../nbs/choices/08_reading.ipynb #b3086348
 import json
@@ -28,11 +29,13 @@ from cogbias.choices.commitments import (
 )
 from .menus import Menu, menu_of
 from cogbias.choices.numbers import (
+    NUMBER,
     Number,
     bold_number,
     find_numbers,
     foreign_unit,
     is_step,
+    number_of,
     plain_number,
     scale_steps,
     settle_number,
@@ -89,20 +92,24 @@ def read(
 TO_ANSWER = r"""(?:
     help|assist|choose|choosing|pick|select|make|answer|respond|recommend
     |provid\w{1,3}|giv\w{1,3}|comply|fulfil\w{0,4}|participate|engage|advise|offer
-    |express|state|share|do|continue|complete|take\ part
+    |express|state|share|do|continue|complete|take\ part|role-?play|simulate
     |take\ (?:an?\ )?(?:\w{1,12}\ )?(?:position|stance|side)s?|support\ or
 )"""
 REFUSES = verbose(rf"""\bi(?:'m|\ am)?\ (?:\w{{1,12}}\ )?(?:
                 can't|cannot|can\ not|could\ not|couldn't|won't|will\ not|unable\ to
-                |not\ able\ to|refuse\ to|(?:must|have\ to)\ decline|decline(?:\ to)?
+                |not\ able\ to|refuse\ to|(?:must|have\ to)\ decline|declin(?:e|ing)(?:\ to)?
                 |not\ comfortable)
-            (?:\ \w{{1,12}}){{0,3}}\ {TO_ANSWER}\b
+            (?:\ \w{{1,15}}){{0,3}}\ {TO_ANSWER}\b
         | \b(?:as|i\ am|i'm)\ an?\ (?:ai|artificial|large\ language|language)\b
         | \b(?:i'm|i\ am|we're)\ (?:so\ |very\ |really\ )?sorry\b | \bi\ apologi[sz]e\b | ^sorry\b
         | \b(?:do\ not|don't)\ have\ (?:any\ )?(?:personal\ )?
             (?:preferences?|opinions?|feelings|beliefs|desires)\b
         | \bagainst\ my\ (?:\w{{1,15}}\ )?(?:guidelines|policy|policies|principles)\b
-        | \bi\ (?:must\ |have\ to\ |respectfully\ )?decline\b
+        | \bi\ (?:(?:must|have\ to|need\ to|am\ going\ to|respectfully)\ ){{0,2}}decline\b
+        | \b(?:not|cannot|\w{{2,6}}n't|than|declin(?:e|ing))\ (?:(?!be\ )\w{{1,15}}\ ){{0,3}}?
+            (?:provid|giv|generat|produc|output|assign|stat|reduc|collaps|respond|answer)\w{{0,3}}
+            \ (?:\w{{1,12}}\ ){{0,3}}?(?:an?|the|that|one|any)\ (?:\w{{1,15}}\ ){{0,3}}?
+            (?:number|integer|figure|score|digit)\b
         | \bi\ (?:can't|cannot)\ (?:tell|rate|say\ what|assess|estimate|predict)\b
         | \bi\ (?:can't|cannot|could\ not)\ (?:determine|decide|judge)\b[^.\n]{{0,120}}\bwithout\b
         | \bi\ (?:do\ not|don't)\ have\ (?:enough|sufficient)\ (?:\w{{1,15}}\ )?
@@ -391,6 +398,17 @@ IN_THOUSANDS = re.compile(r"(?i)\bin thousands\b")
 IN_FULL = re.compile(r"(?i)[$\u20ac\u00a3].*\d|.*(?:k|thousand)$")  # $145,000 or 145k
 
 
+def thousands(
+    found: re.Match[str],  # a match of NUMBER
+) -> str:  # how many thousands it is; the same where it is not written in full
+    "Write a number in thousands."
+    number = number_of(found)
+    if not number or (number.value or 0) < 1000 or not IN_FULL.match(found[0].strip()):
+        return found[0]
+    rest = found.string[number.end : found.end()]
+    return (found["money"] or "") + plain_number(number.value / 1000) + rest
+
+
 def read_number(
     text: str,  # normalized text
     cut: bool = False,  # whether the token limit was hit
@@ -408,7 +426,7 @@ def read_number(
     number, detail = settle_number(text)
     if detail not in ("stated: final", "stated: rounded"):
         in_bold = [each for each in find_numbers(text) if bold == each.value is not None]
-        if in_bold and (number is None or number.value != bold):
+        if in_bold and (number is None or number.value != bold or detail == "last line"):
             number, detail = in_bold[0], "stated: in bold"
     if early := unsure_number(text, number, detail, cut):
         return early
@@ -418,11 +436,8 @@ def read_number(
         return unread(f"in {unit}, where another unit is asked for")
     if cut and not text[number.end :].strip(" %"):
         return unread("number may be cut off", "truncated")
-    value, written = number.value, text[number.start : number.end].strip()
-    if value >= 1000 and IN_THOUSANDS.search(question) and IN_FULL.match(written):
-        value /= 1000
     words = Sentences(text).up_to(number.start, number.end)
-    return Reading(plain_number(value), value, "ok", detail, words)
+    return Reading(plain_number(number.value), number.value, "ok", detail, words)
 
 # %% ../../nbs/choices/08_reading.ipynb #da374176
 def read_scale(
@@ -535,6 +550,8 @@ def read_choice(
             f"read_choice: unknown kind of answer {answer!r}; use choice, scale or number"
         )
     response, finish = response or "", (finish_reason or "stop").lower()
+    if answer == "number" and IN_THOUSANDS.search(question):
+        response = NUMBER.sub(thousands, response)
     said = response.strip()
     if answer != "number" and finish == "stop" and any(said == each["label"] for each in options):
         return Reading(said, value_of(options, said), "ok", "whole answer", said)

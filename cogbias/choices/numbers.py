@@ -141,12 +141,18 @@ PARTS = {
         | §[^§]*§\)?\s?(?:[+*\u00d7\u00f7=]|x\s\d|-\s|/\s)"""),
     "somebody's guess": verbose(r"""(?:
             \b(?:intuitive|obvious|tempting|naive|common|popular|wrong|incorrect|first|initial
-                |tourist's|suggested)
+                |previous|earlier|tourist's|suggested)
                 \s(?:\w{1,12}\s)?(?:answer|guess|response|estimate|reaction|thought|value|figure)s?
+            | \b[a-z]{3,15}'s\s(?:\w{1,12}\s)?(?:recommendation|assessment|suggestion|proposal)
+            | (?<!my\s)(?<!'d\s)\b(?:anchor(?:s|ed|ing)?|demand(?=\s(?:of|was|is|\())|requested)
             | \b(?:many|most|some)\speople\s\w{3,10} | \b(?:stopped|landed)\s(?:at|on)
             | \b(?:he|she|they|you|tourist|someone|article)\s(?:said|guessed|suggested|claimed)
         )
-        (?:\s(?:is|was|of|be|would|at|about|around|that|the)){0,4}\s[$\u20ac\u00a3]?§"""),
+        (?:\s(?:is|was|of|be|to|would|at|about|around|that|the)){0,4}\s[("']{0,2}§
+        | §[^§]*§(?!\s(?:on|at|upon|by|in)\s)(?:[\s-]\w{1,12})?\s(?:anchor|demand|request)s?\b
+        | \bthe\s§[^§]*§(?:[\s-]\w{1,12}){1,2}\srecommendation\b"""),
+    "supposed": verbose(r"""\b(?:if|whether)\s(?:i|you)(?:\ am|'m)?(?:\s\w{1,12})?
+        \s(?:say|said|give|gave|close\ to)\s(?:["']?\d[\d.,"']*\sor\s){0,3}["']?§"""),
     "somebody's own": verbose(r"\b(?:I|we)(?:\ am|\ are|\ was|\ were|'m|'re)\s§[^§]*(?<!%|t)§"),
     "the other side": verbose(r"""\b(?:
             (?:opposed\ to|rather\ than|instead\ of|compared\ (?:to|with)|unlike)
@@ -186,7 +192,8 @@ LEADS_TO_NUMBER = verbose(rf"""(?:
         | \b(?:costs|takes|equals|weighs|comes\ to|pay|sell|accept|ask|estimate|guess|say|bid
             |offer|charge|spend|give|rate|rated
             |choose|pick|go|put|demand|want|predict|expect|set|i'm|am|it's|it\ is
-            |it\ would\ be|require            |select|answer)
+            |it\ would\ be|require|select|answer|recommend|integer
+            |my\ (?:\w{{1,15}}\ ){{0,2}}(?:assessment|recommendation)(?:\ remains)?)
         | \b(?:rate|rated|score|give|assign)\b[^.;:\n]{{0,80}}\s(?:as|at|an?)
         | \b(?:rate|score)\ (?:this|that|the|my)(?:\ \w{{1,15}}){{1,3}}\s?:  # rate this product:
         | [=]
@@ -225,6 +232,8 @@ def chooses_thing(
     line = before.rpartition("\n")[2]
     if not re.search(r"[(:#A-Za-z]\s?[\"'(]{0,2}$", line[-4:]):  # nothing leads to it
         return False
+    if line.endswith("(") and not after.startswith(")"):  # (36 months) is no number of a thing
+        return False
     leads = LEADS_TO_THING.search(line) or RANKED_FIRST.search(before)
     return bool(leads or IS_BEST_THING.search(after))
 
@@ -251,8 +260,12 @@ def stated_numbers(
         after_number = line.rstrip(" -")[-1:].isdigit()  # no cue ends in a digit
         in_brackets = line.endswith("(") and text[number.end : number.end + 1] == ")"
         cued = not after_number and not in_brackets and leads_to_number(line)
-        cued = cued or chooses_thing(
-            text[max(0, number.start - 300) : number.start], text[number.end : number.end + 260]
+        cued = (
+            cued
+            or text[number.start].isdigit()
+            and chooses_thing(
+                text[max(0, number.start - 300) : number.start], text[number.end : number.end + 260]
+            )
         )
         fills = not before.rpartition("\n")[2].strip() and not rest.strip(" .%!")
         if cued or begins or fills:
