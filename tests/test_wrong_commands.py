@@ -98,7 +98,7 @@ COMMANDS = {  # what is typed -> what is said
     "import answers items.csv --paradigm classic/framing --paradigm logic/belief": "name only one",
     "import answers items.csv --paradigm classic/framing --where variant=base": "there is no",
     "export csv choice/certanty --out x.csv": "did you mean 'choice/certainty'",
-    "export word good --out x.doc": "export format 'word' is not known",
+    "export word good --out x.doc": "known: csv, datasets, inspect, jsonl, parquet, psych-ds",
     "export csv good --out file/x.csv": "cannot write",
 }
 

@@ -15,13 +15,14 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import paradigm, paradigms
+from ..design import Paradigm, paradigms
 from ..effects import headlines
 from .answers import Given, Imported, keep_imported
-from .inspect_logs import METRICS, cell_of, messages_of, score_of
+from .inspect_logs import DECLARED, METRICS, cell_of, messages_of, score_of
 from ..participants import answer_from_text
 from ..participants.trials import rows_of
 from ..running.cells import effects_of
+from ..running.front_door import paradigm
 
 # %% ../../nbs/exchange/inspect_tasks.ipynb #1dac5e0d
 def headline_of(
@@ -41,16 +42,17 @@ def headline_of(
 
 # %% ../../nbs/exchange/inspect_tasks.ipynb #88aea5f3
 def as_task(
-    name: str,  # a paradigm
+    what: str | Path | Paradigm,  # suite/name, a file such as my_bias.toml, or itself
 ) -> Any:  # inspect_ai.Task
-    "A paradigm as a task."
+    "A paradigm as a task; a log of its run says how it was declared."
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig
     from inspect_ai.scorer import Score, metric, scorer
     from inspect_ai.solver import generate
 
-    table = paradigm(name).items()
+    asked = paradigm(what)
+    table = asked.items()
     offered = {row["item_id"]: row for row in rows_of(table)}
     kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
 
@@ -83,10 +85,11 @@ def as_task(
         for key, row in offered.items()
     ]
     return Task(
-        dataset=MemoryDataset(samples, name=name),
+        dataset=MemoryDataset(samples, name=asked.name),
         solver=[generate()],
         scorer=reading(),
         config=GenerateConfig(temperature=1.0),
+        metadata={DECLARED: dict(asked.files)} if asked.files else None,
     )
 
 
