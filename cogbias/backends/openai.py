@@ -6,7 +6,7 @@
 __all__ = ['OPENAI_URL', 'KINDS', 'NEUTRAL', 'ALWAYS_THINK', 'PROBE', 'SHORT', 'ROUTES', 'LONGEST_LISTS', 'DRAWING', 'OURS',
            'MODELS', 'SETTINGS', 'server_url', 'make_client', 'Completion', 'complete', 'ModelCard', 'fetch_page',
            'read_model_card', 'Dialect', 'fields_of', 'OpenaiSettings', 'thinkings', 'refused_field', 'find_dialect',
-           'OpenaiBatches', 'draw_listed', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
+           'OpenaiBatches', 'draw_listed', 'spelled', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/openai.ipynb #74922bfd
 import json
@@ -15,6 +15,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 from datetime import datetime
@@ -24,7 +25,7 @@ from annotated_types import Gt, Le
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from typing_extensions import NotRequired, TypedDict
 
-from ..elicitation.answer_trees import Measured
+from ..elicitation.answer_trees import Measured, Path
 from ..elicitation.batches import Batches, Id, Result, Seen
 from cogbias.elicitation.calls import (
     check_base_url,
@@ -33,6 +34,7 @@ from cogbias.elicitation.calls import (
 from cogbias.elicitation.server import (
     ENDS,
     NO_LISTS,
+    SAME_DISTANCE,
     Extra,
     Generation,
     KeyName,
@@ -44,6 +46,7 @@ from cogbias.elicitation.server import (
     TryingOut,
     begins_with_a_word,
     characters_of,
+    distance,
     draw_until,
     effort_asked,
     find_route,
@@ -141,6 +144,11 @@ class _Logprobs(_Strict):
     content: list[_Written] | None = None
 
 
+class _OfPrompt(TypedDict):
+    logprob: float | None
+    decoded_token: NotRequired[str | None]
+
+
 class _Choice(_Strict):
     message: _Message
     finish_reason: Name | None = None
@@ -165,6 +173,8 @@ class Completion(_Strict):
     model: Name | None = None
     system_fingerprint: Name | None = None
     provider: Name | None = None  # whom a router has asked
+    # of vLLM: for each token of the prompt what could stand there, by id, itself the first
+    prompt_logprobs: list[dict[int, _OfPrompt] | None] | None = None
 
     @property
     def message(self) -> _Message:
@@ -202,7 +212,22 @@ class Completion(_Strict):
             self.message.thinking,
             choice.finish_reason,
             usage.completion_tokens_details and usage.completion_tokens_details.reasoning_tokens,
+            self.provider,
+            self.prompt_lists(usage.prompt_tokens),
         )
+
+    def prompt_lists(self, tokens: int | None) -> list[list[ListedToken]]:
+        "What could stand at each token of the prompt; empty where the server does not show it."
+        shown = self.prompt_logprobs or []
+        if shown and len(shown) != tokens:
+            raise Misshapen(f"the answer shows {len(shown)} tokens of a prompt that has {tokens}")
+        return [
+            [
+                _listed_token({"token": each.get("decoded_token") or "", "id": key} | each)
+                for key, each in (place or {}).items()
+            ]
+            for place in shown
+        ]
 
 
 def _listed_token(each: _Listed) -> ListedToken:
@@ -341,6 +366,7 @@ class Dialect(NamedTuple):
     served: str | None = None  # model that says it answered
     fingerprint: str | None = None  # of the server's configuration
     provider: str | None = None  # whom a router has asked
+    exceeds: bool = False  # writes more than it is told to
 
 
 def _merged_deeply(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -485,6 +511,7 @@ def _dialect_taken(who: "OpenaiParticipant", dialect: Dialect) -> Dialect | None
             dialect = other
     fingerprint = body.system_fingerprint or None
     found = {"fingerprint": fingerprint, "provider": body.provider or None}
+    found["exceeds"] = (body.generation().tokens_out or 0) > 2 * SHORT
     return dialect._replace(thinks=body.thinks, served=body.model, **found)
 
 
@@ -631,8 +658,53 @@ def draw_listed(
     return draw_until(generate, wanted)
 
 
+def spelled(
+    lists: Sequence[Sequence[ListedToken]],  # of a prompt, the token that stands there first
+    text: str,  # with which the prompt ends
+) -> Sequence[Sequence[ListedToken]]:  # empty where no tokens at the end spell it
+    "Those of the tokens that spell a text."
+    for place in range(len(lists) - 1, -1, -1):
+        said = "".join(each[0].text for each in lists[place:] if each)
+        if len(said) >= len(text):
+            return lists[place:] if said == text else ()
+    return ()
+
+
+@dataclass
 class OpenaiReader(NextTokenReader):
     "Reads the next tokens of one item."
+
+    providers: set[str] = field(default_factory=set)
+    # path -> what may follow it, by the id of the token, from all options that were looked up
+    given: dict[Path, dict[Any, ListedToken]] = field(default_factory=dict)
+
+    def answer(self) -> Answer:
+        "Measure the options; each is looked up where too many tokens were not listed."
+        answer = super().answer()
+        if answer.detail and self.who.probability_access.given:
+            for each in self.item["options"]:
+                self.look_up(str(each["label"]))
+            answer = super().answer()
+        return answer._replace(provider=", ".join(sorted(self.providers)) or None)
+
+    def look_up(self, label: str) -> None:
+        "Read what may follow each beginning of an option, its own tokens among them."
+        access, messages = (
+            self.who.probability_access,
+            messages_of(self.item, self.who.system, label),
+        )
+        more = ROUTES[access.route] | {"prompt_logprobs": access.listed}
+        drawn, path = draw_listed(self.who, messages, access.listed, **more), ()
+        self.tokens_in += drawn.prompt_tokens or 0
+        shown = spelled(drawn.prompt, label)
+        if not shown or drawn.prompt_tokens != (self.prompt_tokens or 0) + len(shown):
+            self.recut += 1
+            return
+        for listed in (*shown, *drawn.lists[:1]):
+            every = self.given.setdefault(path, {})
+            every.update((each.key, each) for each in listed)
+            self.read[path] = next_tokens_of([*every.values()], self.who.temperature, access.listed)
+            path += (listed[0].text,)
 
     def list_after(self, begun: str) -> Generation:
         "What follows a beginning."
@@ -640,6 +712,7 @@ class OpenaiReader(NextTokenReader):
         messages = messages_of(self.item, self.who.system, begun)
         more = ROUTES[access.route or "plain"] if begun else {}
         drawn = draw_listed(self.who, messages, access.listed, **more)
+        self.providers.update(filter(None, [drawn.provider]))
         if not drawn.lists and drawn.said.removeprefix(begun):  # llama.cpp repeats what was begun
             raise Unfit(NO_LISTS)
         return drawn
@@ -767,17 +840,23 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             return ProbabilityAccess(reason=reason)
         size = len(longest)
 
+        seen: dict[str, Generation] = {}  # by route
+
         def begun(route: str, text: str) -> Generation | None:
             begun_chat = messages_of(PROBE, self.system, text)
-            try:
-                return draw_listed(self, begun_chat, size, **ROUTES[route])
-            except Refusal:
-                return None
+            for more in ({"prompt_logprobs": size}, {}) if ROUTES[route] else ({},):
+                with suppress(Refusal, Misshapen):
+                    seen[route] = draw_listed(self, begun_chat, size, **ROUTES[route], **more)
+                    return seen[route]
+            return None
 
         own = draw_listed(self, messages, size, 2, begins_with_a_word)
         if len(own.lists) < 2 or not own.tokens[0]:
             return ProbabilityAccess(size)
-        return find_route(own, begun, ROUTES, size)
+        found = find_route(own, begun, ROUTES, size)
+        shown = spelled(seen[found.route].prompt, own.tokens[0]) if found.route else ()
+        same = shown and distance(shown[0], own.lists[0]) <= SAME_DISTANCE
+        return found._replace(given=bool(same))
 
     def _longest_list(self, messages: Sequence[Mapping[str, str]]) -> tuple[list[ListedToken], str]:
         "The longest list that the server gives, and what it says where it gives none."
@@ -812,6 +891,9 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         any_name = self.model_card.kind == "llama.cpp" and dialect.served != self.model
         odd = {
             "the model thinks although it is told not to": dialect.thinks and not self.think,
+            "it writes more tokens than it is told to, as if a router had dropped the limit": (
+                dialect.exceeds
+            ),
             "the model does not show that it thinks although it is told to": self.think
             and not dialect.thinks,
             refused: dialect.left_out,
@@ -904,7 +986,8 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         if not access.listed:
             return f"no: {access.reason}"
         begun = f"begun by {access.route}" if access.route else "not continued"
-        return f"{access.listed} tokens listed; answers are {begun}"
+        others = ", others looked up" * access.given
+        return f"{access.listed} tokens listed{others}; answers are {begun}"
 
     def facts(self) -> dict[str, str | int | float]:
         "Provenance as texts and numbers; what the server does not say is left out."

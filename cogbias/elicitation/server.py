@@ -290,11 +290,12 @@ class ListedToken(NamedTuple):
 def tempered(
     logprobs: Sequence[float],  # of the listed tokens, at temperature 1
     temperature: float,  # 0 to 1
+    likely: int | None = None,  # how many are listed as the likeliest; None: all of them
 ) -> list[float]:  # what they leave over is the largest share that the others can have
     "Listed log-probabilities at a lower temperature."
     if temperature == 1:
         return list(logprobs)
-    top, last = max(logprobs), min(logprobs)
+    top, last = max(logprobs), sorted(logprobs, reverse=True)[:likely][-1]
     if temperature == 0:
         ties = list(logprobs).count(top)
         return [-math.log(ties) if each == top else -math.inf for each in logprobs]
@@ -309,11 +310,12 @@ def tempered(
 def next_tokens_of(
     listed: Sequence[ListedToken],  # as the server lists them
     temperature: float = 1.0,  # 0 to 1
+    likely: int | None = None,  # how many are listed as the likeliest; None: all of them
 ) -> NextTokens:  # raises NoDistribution
     "A server's list, ready for an answer tree."
     check_listed([(each.key, each.text, each.logprob) for each in listed])
     mass: dict[tuple[bool, str], float] = {}
-    logprobs = tempered([each.logprob for each in listed], temperature)
+    logprobs = tempered([each.logprob for each in listed], temperature, likely)
     for each, logprob in zip(listed, logprobs):
         place = (each.ends, each.text)
         mass[place] = mass.get(place, 0.0) + math.exp(logprob)
@@ -353,6 +355,8 @@ class Generation(NamedTuple):
     thinking: str = ""  # that came apart
     finish: str | None = None  # why the model stopped
     tokens_thinking: int | None = None  # of what was written, where they are counted apart
+    provider: str | None = None  # whom a router has asked
+    prompt: Sequence[Sequence[ListedToken]] = ()  # what could stand at each of its tokens
 
     @property
     def said(self) -> str:
@@ -379,7 +383,7 @@ class Generation(NamedTuple):
         "Read it in words."
         content, thinking = thinking_apart(self.content, self.thinking, max_tokens)
         received = {"thinking": thinking, "finish_reason": self.finish} | self.counts
-        received["tokens_thinking"] = self.tokens_thinking
+        received |= {"tokens_thinking": self.tokens_thinking, "provider": self.provider}
         return answer_from_text(item, content, **received)
 
 
@@ -433,6 +437,7 @@ class ProbabilityAccess(NamedTuple):
     route: str | None = None  # how an answer is begun; None: it is not continued
     difference: float = 0.0  # total variation distance between the lists that should be equal
     counts: bool = True  # whether prompt tokens tell that a beginning was cut otherwise
+    given: bool = False  # whether tokens that are not listed can be looked up
 
 
 def find_route(
@@ -462,8 +467,6 @@ def opens_without_answer(
     likely = max(first.tokens, key=lambda token: token.logprob, default=Token("", "", -math.inf))
     if likely.text.strip() in THINKING:
         return "the model thinks although it is told not to"
-    if len(first.tokens) > 2 and len({token.logprob for token in first.tokens}) == 1:
-        return "the server gives all tokens the same probability"
     if math.exp(first.end) > 0.5:
         return "the model opens its answers with a special token, perhaps in order to think"
     return ""
