@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel
 
 from ..elicitation.answer_trees import Measured
-from ..elicitation.calls import check_base_url, printable, server_of
+from ..elicitation.calls import printable, server_of
 from cogbias.elicitation.server import (
     ENDS,
     NO_LISTS,
@@ -37,6 +37,7 @@ from cogbias.elicitation.server import (
     find_route,
     has_list,
     has_list_or_words,
+    hosted_settings,
     joined,
     messages_of,
     next_tokens_of,
@@ -47,7 +48,7 @@ from cogbias.elicitation.server import (
 from ..elicitation.transport import Count, Name, Refusal, Unfit, as_model, guard, plain_facts
 from ..elicitation.limits import taking
 from ..participants import Answer, Request
-from ..settings import AtLeastOne, Seconds, Setting, check_settings
+from ..settings import AtLeastOne, Seconds, Setting
 from ..tables import CogbiasError, content_hash, nearest
 
 if TYPE_CHECKING:
@@ -176,6 +177,13 @@ class ModelCard(BaseModel):
     def template_hash(self) -> str:
         "Hash of what makes a prompt: template, built-in renderer, and the model's own system text."
         return content_hash([self.shown.template, self.shown.renderer, self.shown.system])
+
+    @property
+    def has_levels(self) -> bool:
+        "Whether it may think more or less: its template knows of levels, or is built in."
+        shown, family = self.shown, (self.shown.details and self.shown.details.family) or ""
+        known = f"{shown.template} {family}"
+        return bool(shown.renderer) or "ThinkLevel" in known or "gptoss" in known
 
     @property
     def quantisation(self) -> str | None:
@@ -330,8 +338,8 @@ class OllamaSettings(ServerSettings):
     hashed: ClassVar[tuple[str, ...]] = ("system", "stop")
 
     think: Annotated[
-        bool | Literal["low", "medium", "high", "max"],
-        Setting("whether it thinks first, or how much", "true, false, low, medium, high or max"),
+        bool | Literal["none", "low", "medium", "high", "max"],
+        Setting("whether it thinks first, or how much", "true, false, or a level such as low"),
     ] = False
     num_ctx: Annotated[AtLeastOne, Setting("tokens of context", "a whole number of at least 1")] = (
         4096
@@ -356,6 +364,11 @@ class OllamaSettings(ServerSettings):
         Setting("of the server", "an address such as http://127.0.0.1:11434", private=True),
     ] = field(default=None, repr=False)
     timeout: Seconds = 600.0
+
+    @property
+    def misfit(self) -> str:
+        "What models of Ollama are known to refuse."
+        return "it always thinks; set think=low" * (self.think is False and "gpt-oss" in self.model)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -582,6 +595,10 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         told = self.model_card.shown.capabilities
         if self.think and told is not None and "thinking" not in told:
             raise CogbiasError(f"ollama: model {self.model!r} cannot think; leave out think")
+        if isinstance(self.think, str) and not self.model_card.has_levels:
+            raise CogbiasError(
+                f"ollama: model {self.model!r} thinks or does not; set think=true, not {self.think}"
+            )
 
     def answer_in_words(self, request: Request) -> Answer:
         "Ask in words."
@@ -652,17 +669,9 @@ def PARTICIPANT(
     **settings: Any,  # of OllamaSettings
 ) -> OllamaParticipant:
     "Factory that the registry calls; contacts nothing."
-    check_settings(f"ollama/{model}", OllamaSettings, settings, "has no setting {name!r}")
-    if settings.get("think"):
-        settings = {"max_tokens": 4096, "num_ctx": 8192} | settings
-    convert = {
-        "temperature": float,
-        "stop": tuple,
-        "base_url": check_base_url,
-        "system": lambda text: text or None,
-    }  # 1 and 1.0 are one participant
-    made = {name: convert.get(name, lambda value: value)(each) for name, each in settings.items()}
-    who = OllamaParticipant(model, **made)
+    made = hosted_settings(OllamaSettings, model, settings)
+    room = {"num_ctx": 8192} if made.get("think") else {}
+    who = OllamaParticipant(model, **room | made | {"stop": tuple(made.get("stop", ()))})
     if who.max_tokens >= who.num_ctx:
         raise CogbiasError(
             f"ollama/{model}: max_tokens leaves no room for the prompt; raise num_ctx above it"

@@ -117,8 +117,6 @@ def check_listed(
     for _, text, logprob in listed:
         if not logprob <= 1e-3:  # nan is not
             raise NoDistribution(f"the log-probability of {text!r:.40} is {logprob!r:.40}")
-    if len(listed) > 2 and len({logprob for _, _, logprob in listed}) == 1:
-        raise NoDistribution("all tokens have the same probability")
     counts = Counter(
         (text, logprob) if key is None else key
         for key, text, logprob in listed
@@ -130,6 +128,8 @@ def check_listed(
     total = math.fsum(math.exp(logprob) for _, _, logprob in listed)
     if total > 1 + ROUNDING:
         raise NoDistribution(f"the listed probabilities add up to {total:.3g}")
+    if len(listed) > 2 and len({logprob for _, _, logprob in listed}) == 1:
+        raise NoDistribution("all tokens have the same probability")
 
 # %% ../../nbs/elicitation/01_answer_trees.ipynb #97ab26e8
 class Measured(NamedTuple):

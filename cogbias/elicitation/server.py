@@ -257,7 +257,7 @@ def hosted_settings(
     declared: type[ServerSettings],  # what may be told
     model: str,
     given: Mapping[str, Any],  # by a user
-    ours: Iterable[str],  # fields that extra may not set
+    ours: Iterable[str] = (),  # fields that extra may not set
 ) -> dict[str, Any]:
     "Settings of a hosted model, checked; equal ones are written alike."
     who, settings = f"{declared.backend}/{model}", {**given}
@@ -268,6 +268,8 @@ def hosted_settings(
         raise CogbiasError(f"{who}: extra may not hold {name!r}; {hint}")
     if settings.get("think") == "none":
         settings["think"] = False
+    if settings.get("system") == "":
+        settings["system"] = None
     if settings.get("think"):
         settings = {"max_tokens": 4096} | settings
     check_no_secret(who, settings.get("extra", {}))
