@@ -1075,7 +1075,8 @@ def provider_lines(folder: Folder) -> list[str]:
     found: dict[str, list[str]] = {}
     query = (
         "select p.name, a.provider, count(*) from answers a join procedures using "
-        "(procedure_id) join participants p using (participant_id) where a.provider <> '' group by 1, 2"
+        "(procedure_id) join participants p using (participant_id) where a.provider <> '' "
+        "group by 1, 2"
     )
     for who, provider, count in folder.each(query):
         found.setdefault(who, []).append(f"{count:,} from {provider}")

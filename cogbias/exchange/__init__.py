@@ -184,35 +184,12 @@ def import_answers(
 EFFECTS = MappingProxyType({"mohr": import_mohr})  # name -> importer of a table of effects
 
 # %% ../../nbs/10_exchange.ipynb #2be7ea37
-def _inspect_sample(item: Mapping[str, Any]) -> dict[str, Any]:
-    "An item as a sample of inspect_ai."
-    user = {"role": "user", "content": item["prompt"]}
-    shown: Any = item["prompt"]
-    if item["system"] is not None:
-        shown = [{"role": "system", "content": item["system"]}, user]
-    return {
-        "id": item["item_id"],
-        "input": shown,
-        "choices": [each["text"] for each in item["options"]] or None,
-        "metadata": {
-            name: value
-            for name, value in item.items()
-            if value is not None and name not in ("item_id", "system", "prompt")
-        },
-    }
-
-
-def _save_inspect(table: pd.DataFrame, path: Path) -> Path:
-    "Items as JSON lines for inspect_ai."
-    return save_table(pd.DataFrame(map(_inspect_sample, rows_of(table))), path)
-
-
-def _to_file(save: Callable[..., Path], ending: str, asked: Paradigm, out: Path) -> dict[Path, int]:
+def _to_file(ending: str, asked: Paradigm, out: Path) -> dict[Path, int]:
     "Write the items of a paradigm into one file."
     if out.suffix != ending:
         raise CogbiasError(f"{out}: a file of this format ends in {ending}; rename it")
     table = asked.items()
-    return {save(table, out): len(table)}
+    return {save_table(table, out): len(table)}
 
 
 def _tables_of(outputs: Path | str) -> dict[str, pd.DataFrame]:
@@ -247,9 +224,7 @@ def _of_tables(ending: str) -> Export:
     "Tables of one ending."
     example = f"{ending[1:]} outputs/demo --out tables"
     meaning = f"items, trials and effects as {ending}; of a paradigm its items, in a file"
-    return Export(
-        meaning, example, partial(_to_files, ending), partial(_to_file, save_table, ending)
-    )
+    return Export(meaning, example, partial(_to_files, ending), partial(_to_file, ending))
 
 
 EXPORTS = MappingProxyType(
@@ -265,12 +240,7 @@ EXPORTS = MappingProxyType(
             "psych-ds outputs/demo --out psych_ds",
             lambda outputs, out: save_psych_ds(_tables_of(outputs), out),
         ),
-        "inspect": Export(
-            "logs of inspect_ai; of a paradigm its samples, in a file",
-            "inspect outputs/demo --out logs",
-            save_logs,
-            partial(_to_file, _save_inspect, ".jsonl"),
-        ),
+        "inspect": Export("logs of inspect_ai", "inspect outputs/demo --out logs", save_logs),
         "inspect-evals": Export(
             "a repository with a task of inspect_ai and its entry in the register of Inspect Evals",
             "inspect-evals classic/framing --out cogbias_framing",

@@ -6,7 +6,6 @@
 __all__ = ['save_repository']
 
 # %% ../../nbs/exchange/inspect_register.ipynb #ca45d00f
-import json
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
@@ -24,19 +23,8 @@ def save_repository(
     file = next((each for each in asked.files if each.endswith(".toml")), "")
     if asked.files and not file:
         raise CogbiasError(f"{asked.name}: is declared in Python; declare it in a text file first")
-    gaps = {
-        "name": name,
-        "project": name.replace("_", "-"),
-        "version": version("cogbias"),
-        "samples": samples,
-        "heading": asked.title,
-        "title": json.dumps(asked.title),
-        "summary": asked.summary,
-        "summary_line": json.dumps(asked.summary),
-        "source": asked.source,
-        "positive": asked.positive,
-        "asked": f"HERE / {json.dumps(file)}" if file else json.dumps(asked.name),
-    }
+    gaps = vars(asked) | {"id": name, "version": version("cogbias"), "samples": samples}
+    gaps["asked"] = f"HERE / {file!r}" if file else repr(asked.name)
     out, templates = Path(out), shipped("data", "inspect_evals")
     texts = {
         str(each.relative_to(templates)).removesuffix(".template").replace("NAME", name): Template(

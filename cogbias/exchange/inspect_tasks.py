@@ -17,8 +17,9 @@ import pandas as pd
 
 from ..design import Paradigm, paradigms
 from ..effects import headlines
+from ..elicitation.server import messages_of
 from .answers import Given, Imported, keep_imported
-from .inspect_logs import DECLARED, METRICS, cell_of, messages_of, score_of
+from .inspect_logs import DECLARED, METRICS, cell_of, score_of
 from ..participants import answer_from_text
 from ..participants.trials import rows_of
 from ..running.cells import effects_of
