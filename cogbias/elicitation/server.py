@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'LONGEST_TOKEN', 'OPENING', 'Extra', 'KeyName', 'TRIES', 'SAME_DISTANCE', 'LOST', 'NO_LISTS',
            'CHECK_SECONDS', 'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'effort_asked',
-           'ServerSettings', 'official_client', 'hosted_settings', 'ListedToken', 'tempered', 'next_tokens_of',
+           'ServerSettings', 'HostedSettings', 'hosted_settings', 'ListedToken', 'tempered', 'next_tokens_of',
            'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words', 'begins_with_a_word', 'draw_until',
            'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer', 'NextTokenReader', 'Connection',
            'patiently', 'connections_kept', 'ServerParticipant']
@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, NamedTuple
+from urllib.parse import urlsplit
 
 from annotated_types import Predicate
 from pydantic import JsonValue
@@ -218,39 +219,62 @@ class ServerSettings:
         return f"{value:g}" if isinstance(value, float) else value
 
 # %% ../../nbs/elicitation/07_server.ipynb #hosted-client
-def official_client(
-    maker: str,  # package.class
-    own: str,  # address of the provider, who wants a key
-    url: str,  # of the server
-    api_key_env: str,  # environment variable that holds the key
-    timeout: float,  # seconds that an answer may take
-    transport: Any,  # of its HTTP library; None: the network
-) -> Any:
-    "The client of a provider, with a time limit and without retries of its own."
-    package, _, name = maker.partition(".")
-    try:
-        library = import_module(package)
-    except ImportError:
-        raise CogbiasError(
-            f"{package}/ models need the client of {name}; install it with: "
-            f"pip install 'cogbias[{package}]'"
-        ) from None
-    key = os.environ.get(api_key_env)
-    if not key and url == own:
-        raise CogbiasError(
-            f"{package}: the environment variable {api_key_env} has no key for {url}; set it, or "
-            f"name another server with base_url or {package.upper()}_BASE_URL"
+@dataclass(frozen=True)
+class HostedSettings(ServerSettings):
+    "Who is asked through the client of a provider, there or at a server with its protocol."
+
+    client_class: ClassVar[str]  # in the package that has the name of the backend
+    home: ClassVar[str]  # address of the provider, who wants a key
+    hashed: ClassVar[tuple[str, ...]] = ("system", "extra")
+
+    extra: Extra = field(default_factory=dict, hash=False, repr=False)
+    base_url: Annotated[
+        str | None,
+        Setting(
+            "of the server; None: OPENAI_BASE_URL or ANTHROPIC_BASE_URL, else the provider",
+            "an address such as http://127.0.0.1:8080/v1",
+            private=True,
+        ),
+    ] = field(default=None, repr=False)
+    concurrency: AtOnce = 8
+
+    @property
+    def address(self) -> str:
+        "Where the server is."
+        elsewhere = self.base_url or os.environ.get(f"{self.backend.upper()}_BASE_URL")
+        return check_base_url(elsewhere or self.home)
+
+    @property
+    def host(self) -> str:
+        "The server that is asked, by its name."
+        return urlsplit(self.address).hostname or ""
+
+    def make_client(self) -> Any:
+        "The official client, with a time limit and without retries of its own."
+        package, url = self.backend, self.address
+        try:
+            library = import_module(package)
+        except ImportError:
+            raise CogbiasError(
+                f"{package}/ models need the client of {self.client_class}; install it with: "
+                f"pip install 'cogbias[{package}]'"
+            ) from None
+        key = os.environ.get(self.api_key_env)
+        if not key and url == self.home:
+            raise CogbiasError(
+                f"{package}: the environment variable {self.api_key_env} has no key for {url}; set "
+                f"it, or name another server with base_url or {package.upper()}_BASE_URL"
+            )
+        keep_out(key or "")
+        more = {"transport": self.transport} if self.transport else {}
+        network = library.DefaultHttpxClient(follow_redirects=False, **more)
+        return getattr(library, self.client_class)(
+            api_key=key or "none",
+            base_url=url,
+            timeout=library.Timeout(self.timeout, connect=min(self.timeout, 10.0)),
+            max_retries=0,
+            http_client=guard(network, server_of(url), self.timeout),
         )
-    keep_out(key or "")
-    more = {"transport": transport} if transport else {}
-    network = library.DefaultHttpxClient(follow_redirects=False, **more)
-    return getattr(library, name)(
-        api_key=key or "none",
-        base_url=url,
-        timeout=library.Timeout(timeout, connect=min(timeout, 10.0)),
-        max_retries=0,
-        http_client=guard(network, server_of(url), timeout),
-    )
 
 
 def hosted_settings(
@@ -597,12 +621,7 @@ class ServerParticipant(ServerSettings):
         1e-3  # share of the valid mass that may be left unexplored; a setting may say another
     )
 
-    # what a backend says
-
-    @property
-    def address(self) -> str:
-        "Where the server is; nobody is contacted."
-        raise NotImplementedError
+    # what a backend says, beside its address and how its client is made
 
     @property
     def effort_sent(self) -> str | None:
@@ -618,10 +637,6 @@ class ServerParticipant(ServerSettings):
     def batches(self) -> Any:
         "The batches of its provider; None where there are none."
         return None
-
-    def make_client(self) -> Any:
-        "The client of its library, with limits."
-        raise NotImplementedError
 
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request; empty where it does not."
