@@ -651,12 +651,8 @@ class OpenaiReader(NextTokenReader):
 
     def look_up(self, label: str) -> None:
         "Read what may follow each beginning of an option, its own tokens among them."
-        access, messages = (
-            self.who.probability_access,
-            messages_of(self.item, self.who.system, label),
-        )
-        more = ROUTES[access.route] | {"prompt_logprobs": access.listed}
-        drawn, path = draw_listed(self.who, messages, access.listed, **more), ()
+        likely, path = self.who.probability_access.listed, ()
+        drawn = self.list_after(label, prompt_logprobs=likely)
         self.tokens_in += drawn.prompt_tokens or 0
         shown = spelled(drawn.prompt, label)
         if not shown or drawn.prompt_tokens != (self.prompt_tokens or 0) + len(shown):
@@ -665,14 +661,14 @@ class OpenaiReader(NextTokenReader):
         for listed in (*shown, *drawn.lists[:1]):
             every = self.given.setdefault(path, {})
             every.update((each.key, each) for each in listed)
-            self.read[path] = next_tokens_of([*every.values()], self.who.temperature, access.listed)
+            self.read[path] = next_tokens_of([*every.values()], self.who.temperature, likely)
             path += (listed[0].text,)
 
-    def list_after(self, begun: str) -> Generation:
+    def list_after(self, begun: str, **more: Any) -> Generation:
         "What follows a beginning."
         access = self.who.probability_access
         messages = messages_of(self.item, self.who.system, begun)
-        more = ROUTES[access.route or "plain"] if begun else {}
+        more |= ROUTES[access.route or "plain"] if begun else {}
         drawn = draw_listed(self.who, messages, access.listed, **more)
         self.providers.update(filter(None, [drawn.provider]))
         if not drawn.lists and drawn.said.removeprefix(begun):  # llama.cpp repeats what was begun
@@ -882,7 +878,10 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     def read(self, content: bytes, request: Request) -> Answer:
         "The answer that a body holds."
-        body = as_model(Completion, content)
+        return self.answer_of(as_model(Completion, content), request)
+
+    def answer_of(self, body: Completion, request: Request) -> Answer:
+        "The answer in a completion of the model that was found."
         self.check_served(self.dialect.served, body.model)
         return body.answer(request.item, self.max_tokens)
 
@@ -900,8 +899,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             self.connection.learned["schema refused"] = True
             _log.warning("%s: the server refuses response_format; asked without it", self.name)
             body = ask()
-        self.check_served(self.dialect.served, body.model)
-        return body.answer(request.item, self.max_tokens)
+        return self.answer_of(body, request)
 
     def check_same(self) -> None:
         "Refuse to go on where the server serves other weights."
