@@ -1116,9 +1116,9 @@ def import_command(
 ) -> None:
     """Import items, answers or results, of models or of people.
 
-    Example: cogbias import csv items.csv --out items.parquet
+    Example: cogbias import instructed-to-bias Data.zip --out items.parquet
     """
-    from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
+    from cogbias.exchange import ANSWERED, import_answers, import_table
     from cogbias.exchange.answers import keep_imported
     from cogbias.exchange.instructed_to_bias import import_lines
     from cogbias.exchange.people import read_answers
@@ -1141,19 +1141,17 @@ def import_command(
         return
     if out is None:
         raise typer.BadParameter("Missing option '--out'")
-    if holds_answers(format, path):
+    if format in ANSWERED:
         found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
         counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
         _print(*found.notes, f"{counts}: written to {out}")
         return
     if paradigms or where:
         raise typer.BadParameter("--paradigm and --where select answers, and this format has none")
-    if format in EFFECTS:
-        _save(EFFECTS[format](path), out, "effects")
-        return
-    table = import_items(format, path)
-    _print(*import_lines(table))
-    _save(table, out, "items")
+    table = import_table(format, path)
+    of_items = "usable" in table
+    _print(*import_lines(table) if of_items else ())
+    _save(table, out, "items" if of_items else "effects")
 
 
 class ListingExports(TyperCommand):

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cogbias.design import paradigm, usable_items
-from cogbias.exchange import import_items
-from cogbias.exchange.instructed_to_bias import import_lines
+from cogbias.exchange.instructed_to_bias import import_instructed_to_bias, import_lines
 from cogbias.tables import CogbiasError
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "instructed_to_bias" / "Data.zip"
@@ -41,7 +40,7 @@ def published():
 @pytest.fixture(scope="module")
 def imported():
     "The items of the published zip file."
-    return import_items("instructed-to-bias", ARCHIVE)
+    return import_instructed_to_bias(ARCHIVE)
 
 
 def plain(value):
@@ -213,7 +212,7 @@ def test_odd_records_are_one_line(record, tmp_path, field):
                 changed |= {} if field == "missing" else {name: value}
                 (tmp_path / "a.json").write_text(json.dumps({"1": changed}))
                 try:
-                    import_items("instructed-to-bias", tmp_path)
+                    import_instructed_to_bias(tmp_path)
                 except CogbiasError as error:
                     assert "\n" not in str(error) and "a.json" in str(error), (kind, name)
 
@@ -222,5 +221,5 @@ def test_odd_records_are_one_line(record, tmp_path, field):
 def test_broken_files_are_one_line(tmp_path, content):
     (tmp_path / "a.json").write_bytes(content.encode("latin-1"))
     with pytest.raises(CogbiasError, match="a.json") as error:
-        import_items("instructed-to-bias", tmp_path)
+        import_instructed_to_bias(tmp_path)
     assert "\n" not in str(error.value)

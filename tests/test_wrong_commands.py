@@ -91,7 +91,7 @@ COMMANDS = {  # what is typed -> what is said
     "import nobody bad.zip --out x.csv": "import format 'nobody' is not known",
     "import instructed-to-bias none.zip --out x.csv": "none.zip: no such file",
     "import instructed-to-bias bad.zip --out x.csv": "bad.zip: cannot be read",
-    "import csv items.csv --out x.csv": "column 'paradigm' is missing",
+    "import csv items.csv --out x.csv": "has no items.csv",
     "import csv items.csv": "Missing option '--out'",
     "import answers items.csv": "name what people answered",
     "import answers items.csv --paradigm classic/framing": "no column says who answered",
