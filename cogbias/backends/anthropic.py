@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
-from .openai import fetch_page
+from .openai import Strict, fetch_page
 from ..elicitation.batches import Batches, Id, Result, Seen
 from ..elicitation.calls import server_of
 from cogbias.elicitation.server import (
@@ -41,21 +41,17 @@ from ..settings import Setting
 from ..tables import CogbiasError
 
 # %% ../../nbs/backends/anthropic.ipynb #anthropic-message
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Block(_Strict):
+class _Block(Strict):
     type: Name
     text: str = ""
     thinking: str = ""
 
 
-class _Spent(_Strict):
+class _Spent(Strict):
     thinking_tokens: Count | None = None
 
 
-class _Usage(_Strict):
+class _Usage(Strict):
     input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
@@ -63,7 +59,7 @@ class _Usage(_Strict):
     output_tokens_details: _Spent | None = None
 
 
-class Reply(_Strict):
+class Reply(Strict):
     "A message, as far as it is read."
 
     content: list[_Block]

@@ -4,9 +4,8 @@
 
 # %% auto #0
 __all__ = ['MOST_TOKENS_LISTED', 'FLAT', 'ROUTES', 'Beginning', 'PROBE', 'MODELS', 'SETTINGS', 'make_client', 'fetch_page',
-           'ModelCard', 'read_entry', 'read_model_card', 'sampling', 'cut_note', 'listed_tokens', 'generation_of',
-           'answer_of_response', 'OllamaSettings', 'called', 'generate_once', 'draw_flat', 'prompt_of', 'OllamaReader',
-           'OllamaParticipant', 'PARTICIPANT']
+           'ModelCard', 'read_entry', 'read_model_card', 'cut_note', 'generation_of', 'answer_of_response',
+           'OllamaSettings', 'called', 'draw_flat', 'prompt_of', 'OllamaReader', 'OllamaParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/ollama.ipynb #189a5903
 import logging
@@ -20,11 +19,9 @@ from pydantic import BaseModel
 from ..elicitation.answer_trees import Measured
 from ..elicitation.calls import printable, server_of
 from cogbias.elicitation.server import (
-    ENDS,
     NO_LISTS,
     SAME_DISTANCE,
     Generation,
-    ListedToken,
     NextTokenReader,
     ProbabilityAccess,
     ServerParticipant,
@@ -38,6 +35,7 @@ from cogbias.elicitation.server import (
     has_list,
     has_list_or_words,
     hosted_settings,
+    listed_token,
     joined,
     messages_of,
     next_tokens_of,
@@ -241,30 +239,6 @@ def read_model_card(
         version=fetch_page(client, _Version, "/api/version").version or "",
     )
 
-# %% ../../nbs/backends/ollama.ipynb #400bc80a
-def sampling(
-    temperature: float = 1.0,  # 0: the most probable token
-    max_tokens: int = 256,  # that an answer may take, thinking included
-    num_ctx: int = 4096,  # tokens of context, prompt and answer together
-    stop: Sequence[str] = (),  # texts that end an answer
-) -> dict[str, Any]:
-    "Every option that is sent with a request, but for the seed."
-    return {
-        "temperature": temperature,
-        "top_k": 0,
-        "top_p": 1.0,
-        "min_p": 0.0,
-        "typical_p": 1.0,
-        "repeat_penalty": 1.0,
-        "repeat_last_n": 0,
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
-        "num_predict": max_tokens,
-        "num_ctx": num_ctx,
-        "num_keep": -1,
-        "stop": list(stop),
-    }
-
 # %% ../../nbs/backends/ollama.ipynb #afbb3f30
 def cut_note(
     tokens: int | None,  # of the prompt, as the server counted them
@@ -279,16 +253,6 @@ def cut_note(
 MOST_TOKENS_LISTED = 20  # tokens, the most that Ollama shows
 
 
-def listed_tokens(
-    listed: Sequence[Any],  # token and logprob, as the client gives them
-) -> list[ListedToken]:
-    "A list of next tokens; how the end of the turn is written differs between versions."
-    return [
-        ListedToken("" if each.token in ENDS else each.token, each.logprob, each.token in ENDS)
-        for each in listed
-    ]
-
-
 def generation_of(
     response: Any,  # of the client, to a chat or a raw prompt
 ) -> Generation:
@@ -296,7 +260,7 @@ def generation_of(
     message = getattr(response, "message", response)
     shown = [each for each in response.logprobs or [] if each.top_logprobs]
     return Generation(
-        [listed_tokens(each.top_logprobs) for each in shown],
+        [[listed_token(one.token, one.logprob) for one in each.top_logprobs] for each in shown],
         [each.token for each in shown],
         getattr(message, "content", None) or getattr(message, "response", None) or "",
         response.prompt_eval_count,
@@ -373,7 +337,21 @@ class OllamaSettings(ServerSettings):
     @property
     def options(self) -> dict[str, Any]:
         "Every sampling option, but for the seed."
-        return sampling(self.temperature, self.max_tokens, self.num_ctx, self.stop)
+        return {
+            "temperature": self.temperature,
+            "top_k": 0,
+            "top_p": 1.0,
+            "min_p": 0.0,
+            "typical_p": 1.0,
+            "repeat_penalty": 1.0,
+            "repeat_last_n": 0,
+            "presence_penalty": 0.0,
+            "frequency_penalty": 0.0,
+            "num_predict": self.max_tokens,
+            "num_ctx": self.num_ctx,
+            "num_keep": -1,
+            "stop": list(self.stop),
+        }
 
 # %% ../../nbs/backends/ollama.ipynb #3a02f6d8
 ROUTES = ("chat", "raw")
@@ -396,26 +374,6 @@ def called(
         raise Unfit(f"the server answers, but not as Ollama does ({said})", retry=True) from None
 
 
-def generate_once(
-    who: "OllamaParticipant",  # who is asked
-    place: Beginning,  # where the answer goes on
-    **options: Any,  # that differ from the participant's
-) -> Generation:
-    "Generate a few tokens and keep the lists."
-    with taking(who, len(place) if isinstance(place, str) else characters_of(place)) as taken:
-        response = called(
-            who,
-            place,
-            think=False,
-            options=who.options | options,
-            logprobs=True,
-            top_logprobs=MOST_TOKENS_LISTED,
-        )
-        written = generation_of(response)
-        taken.settle(**written.counts)
-    return written
-
-
 def draw_flat(
     who: "OllamaParticipant",  # who is asked
     place: Beginning,  # where the answer goes on
@@ -423,8 +381,16 @@ def draw_flat(
     **options: Any,  # that differ from a flat draw
 ) -> Generation:  # the last one, where none was enough
     "Draw any of the listed tokens, with one seed after the other."
-    flat = FLAT | options
-    return draw_until(lambda seed: generate_once(who, place, **flat, seed=seed), wanted)
+    listed = {"think": False, "logprobs": True, "top_logprobs": MOST_TOKENS_LISTED}
+
+    def generate(seed: int) -> Generation:
+        drawing = who.options | FLAT | options | {"seed": seed}
+        with taking(who, len(place) if isinstance(place, str) else characters_of(place)) as taken:
+            written = generation_of(called(who, place, options=drawing, **listed))
+            taken.settle(**written.counts)
+        return written
+
+    return draw_until(generate, wanted)
 
 
 def prompt_of(

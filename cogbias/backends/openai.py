@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['OPENAI_URL', 'ALWAYS_THINK', 'KINDS', 'NEUTRAL', 'PROBE', 'SHORT', 'ROUTES', 'LONGEST_LISTS', 'DRAWING', 'OURS',
-           'MODELS', 'SETTINGS', 'OpenaiSettings', 'Completion', 'complete', 'ModelCard', 'fetch_page',
-           'read_model_card', 'Dialect', 'fields_of', 'thinkings', 'refused_field', 'find_dialect', 'OpenaiBatches',
-           'draw_listed', 'spelled', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
+           'MODELS', 'SETTINGS', 'OpenaiSettings', 'Strict', 'Completion', 'ModelCard', 'fetch_page', 'read_model_card',
+           'Dialect', 'fields_of', 'thinkings', 'refused_field', 'find_dialect', 'OpenaiBatches', 'draw_listed',
+           'spelled', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/openai.ipynb #74922bfd
 import json
@@ -27,7 +27,6 @@ from ..elicitation.answer_trees import Measured, Path
 from ..elicitation.batches import Batches, Id, Result, Seen
 from ..elicitation.calls import server_of
 from cogbias.elicitation.server import (
-    ENDS,
     NO_LISTS,
     SAME_DISTANCE,
     Generation,
@@ -46,6 +45,7 @@ from cogbias.elicitation.server import (
     find_route,
     has_list,
     has_list_or_words,
+    listed_token,
     hosted_settings,
     joined,
     messages_of,
@@ -119,15 +119,17 @@ class OpenaiSettings(HostedSettings):
         return "it takes no temperature and no top_p while it thinks; leave them out" * drawn
 
 # %% ../../nbs/backends/openai.ipynb #d58a46c9
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    "A part of a reply, whose fields have their types."
+
     model_config = ConfigDict(strict=True)
 
 
-class _Part(_Strict):
+class _Part(Strict):
     text: str | None = None
 
 
-class _Message(_Strict):
+class _Message(Strict):
     content: str | list[_Part] | None = None
     reasoning: str | list[_Part] | None = None
     reasoning_content: str | list[_Part] | None = None
@@ -152,12 +154,12 @@ class _Listed(TypedDict):
     id: NotRequired[int | None]
 
 
-class _Written(_Strict):
+class _Written(Strict):
     token: str = ""
     top_logprobs: list[_Listed] | None = None
 
 
-class _Logprobs(_Strict):
+class _Logprobs(Strict):
     content: list[_Written] | None = None
 
 
@@ -166,23 +168,23 @@ class _OfPrompt(TypedDict):
     decoded_token: NotRequired[str | None]
 
 
-class _Choice(_Strict):
+class _Choice(Strict):
     message: _Message
     finish_reason: Name | None = None
     logprobs: _Logprobs | None = None
 
 
-class _Reasoning(_Strict):
+class _Reasoning(Strict):
     reasoning_tokens: Count | None = None
 
 
-class _Usage(_Strict):
+class _Usage(Strict):
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     completion_tokens_details: _Reasoning | None = None
 
 
-class Completion(_Strict):
+class Completion(Strict):
     "A chat completion, as far as it is read."
 
     choices: list[_Choice] = Field(min_length=1)
@@ -249,23 +251,9 @@ class Completion(_Strict):
 
 def _listed_token(each: _Listed) -> ListedToken:
     "A listed token; a log-probability of null is what JSON makes of minus infinity."
-    text = each["token"]
-    ends = text in ENDS and not (text == "" and each.get("bytes"))
     logprob = -math.inf if each["logprob"] is None else each["logprob"]
-    return ListedToken("" if ends else text, logprob, ends, each.get("id"))
-
-
-def complete(
-    client: "OpenAI",  # the SDK's client
-    model: str,  # that is asked
-    messages: Sequence[Mapping[str, str]],  # of the chat
-    sent: Mapping[str, Any],  # every other field of the request
-) -> Completion:
-    "One chat completion, as the server sent it."
-    call = client.chat.completions.with_raw_response.create
-    extra = dict(sent)
-    raw = through_client(lambda: call(model=model, messages=list(messages), extra_body=extra))
-    return as_model(Completion, raw.http_response.content)
+    spelled = each["token"] == "" and bool(each.get("bytes"))
+    return listed_token(each["token"], logprob, each.get("id"), spelled)
 
 # %% ../../nbs/backends/openai.ipynb #38197768
 _Page = TypeVar("_Page", bound=BaseModel)
@@ -764,8 +752,11 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     ) -> Completion:
         "One completion of so many tokens."
         sent = fields_of(self, self.model_card.kind, dialect, **more) | {dialect.limit: limit}
+        asked = {"model": self.model, "messages": list(messages), "extra_body": sent}
+        call = self.client.chat.completions.with_raw_response.create
         with taking(self, characters_of(messages)) as taken:
-            body = complete(self.client, self.model, messages, sent)
+            raw = through_client(lambda: call(**asked))
+            body = as_model(Completion, raw.http_response.content)
             taken.settle(**body.generation().counts)
         return body
 

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'LONGEST_TOKEN', 'OPENING', 'Extra', 'KeyName', 'TRIES', 'SAME_DISTANCE', 'LOST', 'NO_LISTS',
            'CHECK_SECONDS', 'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'effort_asked',
-           'ServerSettings', 'HostedSettings', 'hosted_settings', 'ListedToken', 'tempered', 'next_tokens_of',
-           'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words', 'begins_with_a_word', 'draw_until',
-           'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer', 'NextTokenReader', 'Connection',
-           'patiently', 'connections_kept', 'ServerParticipant']
+           'ServerSettings', 'HostedSettings', 'hosted_settings', 'ListedToken', 'listed_token', 'tempered',
+           'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words',
+           'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer',
+           'NextTokenReader', 'Connection', 'patiently', 'connections_kept', 'ServerParticipant']
 
 # %% ../../nbs/elicitation/07_server.ipynb #89099fd7
 import math
@@ -311,6 +311,17 @@ class ListedToken(NamedTuple):
     logprob: float  # natural logarithm of its probability, at temperature 1
     ends: bool = False  # whether it ends the turn
     key: Any = None  # id of the token; None where the server gives none
+
+
+def listed_token(
+    text: str,  # as a server writes it
+    logprob: float,
+    key: Any = None,  # its id
+    spelled: bool = False,  # whether an empty text is known to be a part of a sign
+) -> ListedToken:
+    "A listed token; how the end of the turn is written differs between servers and versions."
+    ends = text in ENDS and not spelled
+    return ListedToken("" if ends else text, logprob, ends, key)
 
 
 def tempered(

@@ -55,18 +55,12 @@ def read_tables(
     path: Path | str,  # a folder with items and trials, as .csv, .jsonl or .parquet
 ) -> Imported:
     "Answers and their items from two tables."
-    files = {
-        name: next(
-            (each for each in sorted(Path(path).glob(f"{name}.*")) if each.suffix in TABLES), None
+    files = {each.stem: each for each in Path(path).glob("*.*") if each.suffix in TABLES}
+    for name in {"items", "trials"} - files.keys():
+        raise CogbiasError(
+            f"{path}: has no {name}.csv; name a folder with both, such as 'cogbias export csv' "
+            "writes; items that are to be asked go to --items"
         )
-        for name in ("items", "trials")
-    }
-    for name, file in files.items():
-        if file is None:
-            raise CogbiasError(
-                f"{path}: has no {name}.csv; name a folder with both, such as 'cogbias export csv' "
-                "writes; items that are to be asked go to --items"
-            )
     every = load_items(files["items"])
     _, trials = given_table(files["trials"], TRIALS, beside=READ_BY_OTHERS)
     items = {
