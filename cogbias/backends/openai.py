@@ -609,15 +609,13 @@ def draw_listed(
 
 
 def spelled(
-    lists: Sequence[Sequence[ListedToken]],  # of a prompt, the token that stands there first
-    text: str,  # with which the prompt ends
-) -> Sequence[Sequence[ListedToken]]:  # empty where no tokens at the end spell it
-    "Those of the tokens that spell a text."
-    for place in range(len(lists) - 1, -1, -1):
-        said = "".join(each[0].text for each in lists[place:] if each)
-        if len(said) >= len(text):
-            return lists[place:] if said == text else ()
-    return ()
+    drawn: Generation,  # behind a prompt that ends with a text
+    before: int | None,  # tokens of the prompt without it
+    text: str,
+) -> Sequence[Sequence[ListedToken]]:  # empty where its tokens are not shown
+    "What could stand at each token of the text, itself the first."
+    shown = drawn.prompt[before or 0 :]
+    return shown if "".join(each[0].text for each in shown if each) == text else ()
 
 
 @dataclass
@@ -642,8 +640,8 @@ class OpenaiReader(NextTokenReader):
         likely, path = self.who.probability_access.listed, ()
         drawn = self.list_after(label, prompt_logprobs=likely)
         self.tokens_in += drawn.prompt_tokens or 0
-        shown = spelled(drawn.prompt, label)
-        if not shown or drawn.prompt_tokens != (self.prompt_tokens or 0) + len(shown):
+        shown = spelled(drawn, self.prompt_tokens, label)
+        if not shown:
             self.recut += 1
             return
         for listed in (*shown, *drawn.lists[:1]):
@@ -794,7 +792,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         if len(own.lists) < 2 or not own.tokens[0]:
             return ProbabilityAccess(size)
         found = find_route(own, begun, ROUTES, size)
-        shown = spelled(seen[found.route].prompt, own.tokens[0]) if found.route else ()
+        shown = found.route and spelled(seen[found.route], own.prompt_tokens, own.tokens[0])
         same = shown and distance(shown[0], own.lists[0]) <= SAME_DISTANCE
         return found._replace(given=bool(same))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 
 from ..design import Paradigm
-from ..tables import CogbiasError, shipped
+from ..tables import shipped
 
 # %% ../../nbs/exchange/inspect_register.ipynb #87719bef
 def save_repository(
@@ -20,9 +20,7 @@ def save_repository(
 ) -> dict[Path, int]:  # file of the task -> its samples
     "Write a repository with a paradigm as its task."
     name, samples = f"cogbias_{asked.name.replace('/', '_').replace('-', '_')}", len(asked.items())
-    file = next((each for each in asked.files if each.endswith(".toml")), "")
-    if asked.files and not file:
-        raise CogbiasError(f"{asked.name}: is declared in Python; declare it in a text file first")
+    file = next(iter(asked.files), "")
     gaps = vars(asked) | {"id": name, "version": version("cogbias"), "samples": samples}
     gaps["asked"] = f"HERE / {file!r}" if file else repr(asked.name)
     out, templates = Path(out), shipped("data", "inspect_evals")

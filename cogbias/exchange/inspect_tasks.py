@@ -48,14 +48,13 @@ def as_task(
     "A paradigm as a task; a log of its run says how it was declared."
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig
+    from inspect_ai.model import GenerateConfig
     from inspect_ai.scorer import Score, metric, scorer
     from inspect_ai.solver import generate
 
     asked = paradigm(what)
     table = asked.items()
     offered = {row["item_id"]: row for row in rows_of(table)}
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
 
     @metric(name="cogbias")
     def effect() -> Any:
@@ -80,7 +79,7 @@ def as_task(
     samples = [
         Sample(
             id=key,
-            input=[kinds[each["role"]](content=each["content"]) for each in messages_of(row)],
+            input=messages_of(row),
             metadata={part: row[part] for part in ("condition", "cluster", "pair_id")},
         )
         for key, row in offered.items()
