@@ -56,7 +56,7 @@ def read_tables(
 ) -> Imported:
     "Answers and their items from two tables."
     files = {each.stem: each for each in Path(path).glob("*.*") if each.suffix in TABLES}
-    for name in {"items", "trials"} - files.keys():
+    for name in sorted({"items", "trials"} - files.keys()):
         raise CogbiasError(
             f"{path}: has no {name}.csv; name a folder with both, such as 'cogbias export csv' "
             "writes; items that are to be asked go to --items"
