@@ -8,7 +8,7 @@ __all__ = ['TASKS', 'EXAMPLES', 'app', 'REPEATABLE', 'StudyFile', 'Models', 'Par
            'ItemsFile', 'Where', 'Arms', 'BaseUrl', 'Concurrency', 'Set', 'Extractor', 'AllowCommand', 'FailIf',
            'FailUnless', 'Limits', 'Prices', 'Batch', 'Jobs', 'AsJson', 'LISTS', 'ByTask', 'common', 'main',
            'list_names', 'items', 'check', 'plan', 'run_command', 'train', 'generate', 'new', 'status', 'effects',
-           'compare', 'table', 'report', 'site', 'verify', 'import_command', 'export_command']
+           'compare', 'table', 'report', 'site', 'verify', 'import_command', 'ListingExports', 'export_command']
 
 # %% ../nbs/11_cli.ipynb #f691f478
 import json
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from .settings import Study, setting
 from .words import counted
@@ -1105,9 +1105,9 @@ def import_command(
 ) -> None:
     """Import items, answers or results, of models or of people.
 
-    Example: cogbias import csv items.csv --out items.parquet
+    Example: cogbias import instructed-to-bias Data.zip --out items.parquet
     """
-    from cogbias.exchange import EFFECTS, holds_answers, import_answers, import_items
+    from cogbias.exchange import ANSWERED, import_answers, import_table
     from cogbias.exchange.answers import keep_imported
     from cogbias.exchange.instructed_to_bias import import_lines
     from cogbias.exchange.people import read_answers
@@ -1130,30 +1130,34 @@ def import_command(
         return
     if out is None:
         raise typer.BadParameter("Missing option '--out'")
-    if holds_answers(format, path):
+    if format in ANSWERED:
         found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
         counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
         _print(*found.notes, f"{counts}: written to {out}")
         return
     if paradigms or where:
         raise typer.BadParameter("--paradigm and --where select answers, and this format has none")
-    if format in EFFECTS:
-        _save(EFFECTS[format](path), out, "effects")
-        return
-    table = import_items(format, path)
-    _print(*import_lines(table))
-    _save(table, out, "items")
+    table = import_table(format, path)
+    of_items = "usable" in table
+    _print(*import_lines(table) if of_items else ())
+    _save(table, out, "items" if of_items else "effects")
 
 
-@app.command("export")
+class ListingExports(TyperCommand):
+    "A command whose help ends with the formats that it writes."
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        from cogbias.exchange import EXPORTS
+
+        with formatter.section("Formats"):
+            formatter.write_dl(
+                [(f"cogbias export {each.example}", each.meaning) for each in EXPORTS.values()]
+            )
+
+
+@app.command("export", cls=ListingExports)
 def export_command(
-    format: Annotated[
-        str,
-        typer.Argument(
-            help="csv, jsonl, parquet or inspect; of a folder also datasets or psych-ds, of a "
-            "paradigm lm-eval or jspsych."
-        ),
-    ],
+    format: Annotated[str, typer.Argument(help="One of the formats below.")],
     source: Annotated[
         Path,
         typer.Argument(
@@ -1164,23 +1168,19 @@ def export_command(
         Path, typer.Option("--out", parser=_path, metavar="FILE|DIR", help="Where to write.")
     ],
     questions: Annotated[
-        int, typer.Option("--questions", min=1, help="jspsych: that a person answers, at most.")
-    ] = 12,
+        int | None,
+        typer.Option("--questions", min=1, help="jspsych: that a person answers, at most [12]."),
+    ] = None,
 ) -> None:
     """Export the answers in a folder or the items of a paradigm, to people as well.
 
     Example: cogbias export csv outputs/demo --out tables
     """
-    from cogbias.design import paradigm
-    from cogbias.exchange import export_folder, export_items
-    from cogbias.exchange.experiment import save_experiment
-    from cogbias.study.own_paradigms import known_name
+    from cogbias.exchange import export
+    from cogbias.running.front_door import paradigm
 
-    asked = None if source.is_dir() else paradigm(known_name(str(source)))
-    if asked is None:
-        written = export_folder(format, source, out)
-    elif format == "jspsych":
-        written = save_experiment(asked, out, questions)
-    else:
-        written = export_items(format, asked.items(), out)
+    if questions and format != "jspsych":
+        raise typer.BadParameter("only jspsych asks people", param_hint="--questions")
+    more = {"questions": questions} if questions else {}
+    written = export(format, source if source.is_dir() else paradigm(source), out, **more)
     _print(*(f"{rows:,} rows written to {place}" for place, rows in written.items()))

@@ -11,8 +11,8 @@ __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT',
            'runs', 'stored_analysis', 'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of',
            'planned_answers', 'most_answers', 'readable_answers', 'short_groups', 'answers_to_others', 'Missing',
            'missing', 'keep_answers', 'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes',
-           'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash', 'content_of', 'state_of',
-           'make', 'report_file', 'status', 'verify']
+           'provider_lines', 'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash',
+           'content_of', 'state_of', 'make', 'report_file', 'status', 'verify']
 
 # %% ../nbs/04_folder.ipynb #533e8cb6
 import hashlib
@@ -1080,6 +1080,24 @@ def keep_notes(
 def kept_notes(folder: Folder) -> list[tuple[str, str]]:  # what each is about, and what it says
     "The notes of a folder, in the order in which they came."
     return folder.rows("select about, note from notes order by rowid")
+
+
+def provider_lines(folder: Folder) -> list[str]:
+    "Whose answers came from several providers, and how many from each, a line each."
+    found: dict[str, list[str]] = {}
+    query = (
+        "select p.name, a.provider, count(*) from answers a join procedures using "
+        "(procedure_id) join participants p using (participant_id) where a.provider <> '' "
+        "group by 1, 2"
+    )
+    for who, provider, count in folder.each(query):
+        found.setdefault(who, []).append(f"{count:,} from {provider}")
+    return [
+        f"{who}: a router asked {len(each)} providers: {', '.join(each)}; to pin one, set "
+        "extra.provider"
+        for who, each in found.items()
+        if len(each) > 1
+    ]
 
 # %% ../nbs/04_folder.ipynb #ef7d893f
 def refused_answers(

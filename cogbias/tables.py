@@ -10,8 +10,8 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'PACKAGE', 'IDENTITY', 'ANSWER
            'is_empty', 'plain_value', 'kind_of', 'Column', 'check_columns', 'Schema', 'shipped', 'Option', 'option',
            'answer_range', 'outside_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless',
            'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'given_text', 'toml_table',
-           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'with_plain_types',
-           'load_table', 'check_outside_items', 'load_outside_items', 'given_table']
+           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'csv_of_texts',
+           'with_plain_types', 'load_table', 'check_outside_items', 'load_outside_items', 'given_table']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -20,6 +20,7 @@ import difflib
 import errno
 import fnmatch
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -911,6 +912,17 @@ _READERS = {
     ".jsonl": _read_jsonl,
     ".parquet": lambda path, schema: pd.read_parquet(path),
 }
+
+# %% ../nbs/00_tables.ipynb #4e236444
+def csv_of_texts(
+    text: str,  # a CSV file
+    **more: Any,  # of pandas' reader
+) -> pd.DataFrame:  # of texts
+    "A table whose columns are separated by commas, semicolons or tabs, as its first line is."
+    text = text.removeprefix("\ufeff")  # the mark that some editors put first
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    file = io.StringIO(text)
+    return pd.read_csv(file, sep=separator, dtype=str, keep_default_na=False, **more)
 
 # %% ../nbs/00_tables.ipynb #6191342d
 def _list_or_mapping(value: Any) -> Any:

@@ -53,6 +53,36 @@ def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-sync",
+    "--disable-component-update",
+)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    "A browser without a window that talks to nobody."
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    missing = [name for name, path in programs.items() if path is None]
+    if missing:
+        pytest.skip(f"no {' and no '.join(missing)} here: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs["chromium"]
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(programs["chromedriver"])
+    )
+    yield driver
+    driver.quit()
+
+
 @pytest.fixture
 def forgotten() -> Iterator[None]:
     "What a test declares is known to no other."

@@ -29,7 +29,12 @@ from cogbias.tables import CogbiasError
 RECORDING = Path(__file__).parent / "fixtures" / "servers.json.gz"
 OPENAI, OLLAMA = "http://127.0.0.1:8080/v1", "http://127.0.0.1:11434"
 PASSING = ("latency_s", "started_at")  # fields of an answer that no two runs share
-PASSING += ("tokens_thinking", "effort", "effort_sent")  # and those that came after the recording
+PASSING += (
+    "tokens_thinking",
+    "effort",
+    "effort_sent",
+    "provider",
+)  # and those that came after the recording
 CHANGING = ("client", "host")  # facts that belong to the machine
 
 

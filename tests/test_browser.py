@@ -5,8 +5,6 @@ Needs Debian's `chromium` and `chromium-driver`; skips with the reason where the
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,37 +12,10 @@ import pytest
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
 
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-sync",
-    "--disable-component-update",
-)
 WIDTHS = (1280, 390)
 THEMES = ("light", "dark")
 
 FAULTS = (Path(__file__).parent / "data" / "page_faults.js").read_text()
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    "A browser without a window that talks to nobody."
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    missing = [name for name, path in programs.items() if path is None]
-    if missing:
-        pytest.skip(f"no {' and no '.join(missing)} here: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(
-        options=options, service=webdriver.ChromeService(programs["chromedriver"])
-    )
-    yield driver
-    driver.quit()
 
 
 def resize(browser: webdriver.Chrome, width: int) -> None:

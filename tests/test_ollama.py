@@ -14,7 +14,7 @@ from ollama_double import OPTIONS, OllamaDouble, Quirks
 from servers import MISSING, llama_server, llama_server_binary
 
 from cogbias.backends import ollama as backend
-from cogbias.backends.ollama import PARTICIPANT, sampling
+from cogbias.backends.ollama import PARTICIPANT, OllamaSettings
 from cogbias.tables import CogbiasError
 from cogbias.participants import Answer, Request
 
@@ -83,7 +83,10 @@ def test_every_option_is_sent_and_nothing_is_left_to_the_server(double: OllamaDo
     first, second = double.sent("/api/chat")
     assert first == {
         **{"model": "tiny", "stream": False, "think": False, "tools": [], "keep_alive": "5m"},
-        "options": {**sampling(0.5, 7, 512, ["\n"]), "seed": 12345},
+        "options": {
+            **OllamaSettings("tiny", 0.5, None, 7, num_ctx=512, stop=["\n"]).options,
+            "seed": 12345,
+        },
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": CHOICE},

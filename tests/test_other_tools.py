@@ -8,14 +8,19 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from conftest import ROOT
+from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.support.ui import WebDriverWait
 
-from cogbias.design import paradigm
-from cogbias.exchange import export_folder, export_items, import_answers
-from cogbias.exchange.lm_eval import read_samples
+from cogbias.design import OWN, paradigm
+from cogbias.exchange import export, import_answers
+from cogbias.exchange.lm_eval import read_samples, save_tasks
 from cogbias.folder import Folder, trials
 from cogbias.running.front_door import headline
 from cogbias.running.in_python import run
@@ -56,7 +61,7 @@ print(json.dumps([len(log.samples), len(samples_df(sys.argv[1])), metrics]))
 
 def test_inspect_reads_our_logs(tmp_path: Path) -> None:
     done = run("sim/human", "classic/framing", outputs=tmp_path / "a", reports=False)
-    (log,) = export_folder("inspect", tmp_path / "a", tmp_path / "logs")
+    (log,) = export("inspect", tmp_path / "a", tmp_path / "logs")
     found = json.loads(call(tmp_path, "python", "-c", LOOK, log).splitlines()[-1])
     assert found[:2] == [len(done.trials)] * 2
     (row,) = headline(tmp_path / "a").to_dict("records")
@@ -82,10 +87,62 @@ def test_inspect_asks_our_prompts_and_prints_our_effect(tmp_path: Path) -> None:
     assert printed
 
 
+ANSWER = """
+import sys
+from inspect_ai import eval
+from inspect_ai.model import ModelAPI, ModelOutput, modelapi
+
+@modelapi(name="always")
+class Always(ModelAPI):
+    "A model that says A, and needs no network to count tokens."
+    async def generate(self, input, tools, tool_choice, config):
+        return ModelOutput.from_content("always", "A")
+    async def count_tokens(self, *_, **__):
+        return 1
+    count_text_tokens = count_tokens
+
+(log,) = eval(sys.argv[1], model="always/a", log_dir="logs", display="none")
+print(log.results.scores[0].metrics["estimate"].value)
+"""
+
+
+def test_a_repository_for_the_register_runs_and_its_log_declares_the_bias(tmp_path: Path) -> None:
+    from cogbias.kits.skeletons import write_skeleton
+    from cogbias.running.front_door import paradigm as paradigm_called
+
+    file, *_ = write_skeleton("mine", "file", tmp_path)
+    (task,) = export("inspect-evals", paradigm_called(file), tmp_path / "repository")
+    assert "@cogbias_own_mine" in call(tmp_path, "inspect", "list", "tasks", "repository/src")
+    said = call(tmp_path, "python", "-c", ANSWER, task.relative_to(tmp_path), PYTHONPATH=str(ROOT))
+    OWN.clear()  # as in a process that has never heard of it
+    import_answers("inspect", tmp_path / "logs", tmp_path / "b")
+    (row,) = headline(tmp_path / "b").to_dict("records")
+    assert row["paradigm"] == "own/mine"
+    assert row["estimate"] == pytest.approx(float(said.splitlines()[-1]), abs=1e-9)
+
+
+def test_a_bundle_of_the_viewer_shows_our_task_and_its_score(
+    tmp_path: Path, browser: WebDriver
+) -> None:
+    run("sim/human", "classic/framing", outputs=tmp_path / "a", reports=False)
+    export("inspect", tmp_path / "a", tmp_path / "logs")
+    there = ("--log-dir", tmp_path / "logs", "--output-dir", tmp_path / "bundle")
+    call(tmp_path, "inspect", "view", "bundle", *there)
+    estimate = f"{headline(tmp_path / 'a')['estimate'].item():.3f}"
+    answer = partial(SimpleHTTPRequestHandler, directory=tmp_path / "bundle")
+    with ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        browser.get(f"http://127.0.0.1:{server.server_address[1]}/")
+        shown = lambda page: page.find_element("css selector", "body").text
+        for words in ("classic_framing", estimate):
+            WebDriverWait(browser, 60).until(lambda page: words in shown(page), shown(browser))
+        server.shutdown()
+
+
 def test_lm_eval_finds_our_probabilities(tmp_path: Path) -> None:
     items = paradigm("classic/framing").items()
     some = items[items["variant"] == "base"].groupby("condition").head(20)
-    tasks = export_items("lm-eval", some.reset_index(drop=True), tmp_path / "tasks")
+    tasks = save_tasks(some.reset_index(drop=True), tmp_path / "tasks")
     names = ",".join(path.stem for path in tasks)
     call(
         tmp_path, "lm-eval", "run", "--model", "hf", "--model_args", f"pretrained={TINY}",

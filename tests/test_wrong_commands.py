@@ -71,12 +71,14 @@ COMMANDS = {  # what is typed -> what is said
     "site good": "good: has no reports; run 'cogbias report good' first",
     "import nobody bad.zip --out x.csv": "import format 'nobody' is not known",
     "import instructed-to-bias bad.zip --out x.csv": "bad.zip: cannot be read",
+    "import csv items.csv --out x.csv": "has no items.csv",
     "import csv items.csv": "Missing option '--out'",
     "import answers items.csv": "name what people answered",
     "import answers items.csv --paradigm classic/framing": "no column says who answered",
     "import answers items.csv --paradigm classic/framing --paradigm logic/belief": "name only one",
     "import answers items.csv --paradigm classic/framing --where variant=base": "there is no",
-    "export word good --out x.doc": "export format 'word' is not known",
+    "export csv choice/certanty --out x.csv": "did you mean 'choice/certainty'",
+    "export word good --out x.doc": "known: csv, datasets, inspect, jsonl, parquet, psych-ds",
     "export csv good --out file/x.csv": "cannot write",
 }
 

@@ -29,7 +29,7 @@ from typing import Annotated, Any
 from annotated_types import Gt
 from pydantic import BaseModel, ValidationError
 
-from .function import returned_answer
+from .function import question_of, returned_answer
 from ..elicitation.calls import Fault, ask_all, names_a_secret, printable, scrub
 from ..elicitation.transport import Count
 from ..participants import Answer, Request, participant_name
@@ -119,20 +119,10 @@ def question_line(
     told: Mapping[str, Any],  # temperature and max_tokens
 ) -> bytes:
     "A question as a program reads it."
-    item = request.item
-    said = {
-        "id": number,
-        "prompt": item["prompt"],
-        "system": item["system"] or None,
-        "options": {str(each["label"]): each["text"] for each in item["options"]},
-        "kind": item["answer"],
-        "want": "text" if method == "text" else "probabilities",
-        **told,
-        "seed": request.seed,
-        "repeat": request.repeat,
-    }
-    if item.get("response_schema"):
-        said["schema"] = item["response_schema"]
+    want = "text" if method == "text" else "probabilities"
+    said = {"id": number, **question_of(request), "want": want, **told}
+    if request.item.get("response_schema"):
+        said["schema"] = request.item["response_schema"]
     return json.dumps(said).encode() + b"\n"
 
 

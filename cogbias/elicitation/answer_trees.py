@@ -128,6 +128,8 @@ def check_listed(
     total = math.fsum(math.exp(logprob) for _, _, logprob in listed)
     if total > 1 + ROUNDING:
         raise NoDistribution(f"the listed probabilities add up to {total:.3g}")
+    if len(listed) > 2 and len({logprob for _, _, logprob in listed}) == 1:
+        raise NoDistribution("all tokens have the same probability")
 
 # %% ../../nbs/elicitation/01_answer_trees.ipynb #97ab26e8
 class Measured(NamedTuple):

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'LONGEST_TOKEN', 'OPENING', 'Extra', 'KeyName', 'TRIES', 'SAME_DISTANCE', 'LOST', 'NO_LISTS',
            'CHECK_SECONDS', 'messages_of', 'characters_of', 'thinking_apart', 'one_line', 'joined', 'effort_asked',
-           'ServerSettings', 'official_client', 'hosted_settings', 'ListedToken', 'tempered', 'next_tokens_of',
-           'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words', 'begins_with_a_word', 'draw_until',
-           'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer', 'NextTokenReader', 'Connection',
-           'patiently', 'connections_kept', 'ServerParticipant']
+           'ServerSettings', 'HostedSettings', 'hosted_settings', 'ListedToken', 'listed_token', 'tempered',
+           'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list', 'has_list_or_words',
+           'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer',
+           'NextTokenReader', 'Connection', 'patiently', 'connections_kept', 'ServerParticipant']
 
 # %% ../../nbs/elicitation/07_server.ipynb #89099fd7
 import math
@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, NamedTuple
+from urllib.parse import urlsplit
 
 from annotated_types import Predicate
 from pydantic import JsonValue
@@ -218,46 +219,69 @@ class ServerSettings:
         return f"{value:g}" if isinstance(value, float) else value
 
 # %% ../../nbs/elicitation/07_server.ipynb #hosted-client
-def official_client(
-    maker: str,  # package.class
-    own: str,  # address of the provider, who wants a key
-    url: str,  # of the server
-    api_key_env: str,  # environment variable that holds the key
-    timeout: float,  # seconds that an answer may take
-    transport: Any,  # of its HTTP library; None: the network
-) -> Any:
-    "The client of a provider, with a time limit and without retries of its own."
-    package, _, name = maker.partition(".")
-    try:
-        library = import_module(package)
-    except ImportError:
-        raise CogbiasError(
-            f"{package}/ models need the client of {name}; install it with: "
-            f"pip install 'cogbias[{package}]'"
-        ) from None
-    key = os.environ.get(api_key_env)
-    if not key and url == own:
-        raise CogbiasError(
-            f"{package}: the environment variable {api_key_env} has no key for {url}; set it, or "
-            f"name another server with base_url or {package.upper()}_BASE_URL"
+@dataclass(frozen=True)
+class HostedSettings(ServerSettings):
+    "Who is asked through the client of a provider, there or at a server with its protocol."
+
+    client_class: ClassVar[str]  # in the package that has the name of the backend
+    home: ClassVar[str]  # address of the provider, who wants a key
+    hashed: ClassVar[tuple[str, ...]] = ("system", "extra")
+
+    extra: Extra = field(default_factory=dict, hash=False, repr=False)
+    base_url: Annotated[
+        str | None,
+        Setting(
+            "of the server; None: OPENAI_BASE_URL or ANTHROPIC_BASE_URL, else the provider",
+            "an address such as http://127.0.0.1:8080/v1",
+            private=True,
+        ),
+    ] = field(default=None, repr=False)
+    concurrency: AtOnce = 8
+
+    @property
+    def address(self) -> str:
+        "Where the server is."
+        elsewhere = self.base_url or os.environ.get(f"{self.backend.upper()}_BASE_URL")
+        return check_base_url(elsewhere or self.home)
+
+    @property
+    def host(self) -> str:
+        "The server that is asked, by its name."
+        return urlsplit(self.address).hostname or ""
+
+    def make_client(self) -> Any:
+        "The official client, with a time limit and without retries of its own."
+        package, url = self.backend, self.address
+        try:
+            library = import_module(package)
+        except ImportError:
+            raise CogbiasError(
+                f"{package}/ models need the client of {self.client_class}; install it with: "
+                f"pip install 'cogbias[{package}]'"
+            ) from None
+        key = os.environ.get(self.api_key_env)
+        if not key and url == self.home:
+            raise CogbiasError(
+                f"{package}: the environment variable {self.api_key_env} has no key for {url}; set "
+                f"it, or name another server with base_url or {package.upper()}_BASE_URL"
+            )
+        keep_out(key or "")
+        more = {"transport": self.transport} if self.transport else {}
+        network = library.DefaultHttpxClient(follow_redirects=False, **more)
+        return getattr(library, self.client_class)(
+            api_key=key or "none",
+            base_url=url,
+            timeout=library.Timeout(self.timeout, connect=min(self.timeout, 10.0)),
+            max_retries=0,
+            http_client=guard(network, server_of(url), self.timeout),
         )
-    keep_out(key or "")
-    more = {"transport": transport} if transport else {}
-    network = library.DefaultHttpxClient(follow_redirects=False, **more)
-    return getattr(library, name)(
-        api_key=key or "none",
-        base_url=url,
-        timeout=library.Timeout(timeout, connect=min(timeout, 10.0)),
-        max_retries=0,
-        http_client=guard(network, server_of(url), timeout),
-    )
 
 
 def hosted_settings(
     declared: type[ServerSettings],  # what may be told
     model: str,
     given: Mapping[str, Any],  # by a user
-    ours: Iterable[str],  # fields that extra may not set
+    ours: Iterable[str] = (),  # fields that extra may not set
 ) -> dict[str, Any]:
     "Settings of a hosted model, checked; equal ones are written alike."
     who, settings = f"{declared.backend}/{model}", {**given}
@@ -268,6 +292,8 @@ def hosted_settings(
         raise CogbiasError(f"{who}: extra may not hold {name!r}; {hint}")
     if settings.get("think") == "none":
         settings["think"] = False
+    if settings.get("system") == "":
+        settings["system"] = None
     if settings.get("think"):
         settings = {"max_tokens": 4096} | settings
     check_no_secret(who, settings.get("extra", {}))
@@ -287,14 +313,26 @@ class ListedToken(NamedTuple):
     key: Any = None  # id of the token; None where the server gives none
 
 
+def listed_token(
+    text: str,  # as a server writes it
+    logprob: float,
+    key: Any = None,  # its id
+    spelled: bool = False,  # whether an empty text is known to be a part of a sign
+) -> ListedToken:
+    "A listed token; how the end of the turn is written differs between servers and versions."
+    ends = text in ENDS and not spelled
+    return ListedToken("" if ends else text, logprob, ends, key)
+
+
 def tempered(
     logprobs: Sequence[float],  # of the listed tokens, at temperature 1
     temperature: float,  # 0 to 1
+    likely: int | None = None,  # how many are listed as the likeliest; None: all of them
 ) -> list[float]:  # what they leave over is the largest share that the others can have
     "Listed log-probabilities at a lower temperature."
     if temperature == 1:
         return list(logprobs)
-    top, last = max(logprobs), min(logprobs)
+    top, last = max(logprobs), sorted(logprobs, reverse=True)[:likely][-1]
     if temperature == 0:
         ties = list(logprobs).count(top)
         return [-math.log(ties) if each == top else -math.inf for each in logprobs]
@@ -309,11 +347,12 @@ def tempered(
 def next_tokens_of(
     listed: Sequence[ListedToken],  # as the server lists them
     temperature: float = 1.0,  # 0 to 1
+    likely: int | None = None,  # how many are listed as the likeliest; None: all of them
 ) -> NextTokens:  # raises NoDistribution
     "A server's list, ready for an answer tree."
     check_listed([(each.key, each.text, each.logprob) for each in listed])
     mass: dict[tuple[bool, str], float] = {}
-    logprobs = tempered([each.logprob for each in listed], temperature)
+    logprobs = tempered([each.logprob for each in listed], temperature, likely)
     for each, logprob in zip(listed, logprobs):
         place = (each.ends, each.text)
         mass[place] = mass.get(place, 0.0) + math.exp(logprob)
@@ -353,6 +392,8 @@ class Generation(NamedTuple):
     thinking: str = ""  # that came apart
     finish: str | None = None  # why the model stopped
     tokens_thinking: int | None = None  # of what was written, where they are counted apart
+    provider: str | None = None  # whom a router has asked
+    prompt: Sequence[Sequence[ListedToken]] = ()  # what could stand at each of its tokens
 
     @property
     def said(self) -> str:
@@ -379,7 +420,7 @@ class Generation(NamedTuple):
         "Read it in words."
         content, thinking = thinking_apart(self.content, self.thinking, max_tokens)
         received = {"thinking": thinking, "finish_reason": self.finish} | self.counts
-        received["tokens_thinking"] = self.tokens_thinking
+        received |= {"tokens_thinking": self.tokens_thinking, "provider": self.provider}
         return answer_from_text(item, content, **received)
 
 
@@ -433,6 +474,7 @@ class ProbabilityAccess(NamedTuple):
     route: str | None = None  # how an answer is begun; None: it is not continued
     difference: float = 0.0  # total variation distance between the lists that should be equal
     counts: bool = True  # whether prompt tokens tell that a beginning was cut otherwise
+    given: bool = False  # whether tokens that are not listed can be looked up
 
 
 def find_route(
@@ -462,8 +504,6 @@ def opens_without_answer(
     likely = max(first.tokens, key=lambda token: token.logprob, default=Token("", "", -math.inf))
     if likely.text.strip() in THINKING:
         return "the model thinks although it is told not to"
-    if len(first.tokens) > 2 and len({token.logprob for token in first.tokens}) == 1:
-        return "the server gives all tokens the same probability"
     if math.exp(first.end) > 0.5:
         return "the model opens its answers with a special token, perhaps in order to think"
     return ""
@@ -592,12 +632,7 @@ class ServerParticipant(ServerSettings):
         1e-3  # share of the valid mass that may be left unexplored; a setting may say another
     )
 
-    # what a backend says
-
-    @property
-    def address(self) -> str:
-        "Where the server is; nobody is contacted."
-        raise NotImplementedError
+    # what a backend says, beside its address and how its client is made
 
     @property
     def effort_sent(self) -> str | None:
@@ -613,10 +648,6 @@ class ServerParticipant(ServerSettings):
     def batches(self) -> Any:
         "The batches of its provider; None where there are none."
         return None
-
-    def make_client(self) -> Any:
-        "The client of its library, with limits."
-        raise NotImplementedError
 
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request; empty where it does not."

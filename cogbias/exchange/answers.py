@@ -154,9 +154,10 @@ def importer(
     def bring_in(
         path: Path | str,  # of the data set
         outputs: Path | str,  # a folder
-        paradigms: Sequence[str],  # names, or patterns
-        where: Mapping[str, Sequence[str]],  # factor -> levels
+        paradigms: Sequence[str] = ("*",),  # names, or patterns such as published/*
+        where: Mapping[str, Sequence[str]] = {},  # factor -> levels
     ) -> Imported:
+        "Read answers, and write them, or a part of them, into an outputs folder."
         return keep_imported(part_of(read(path), paradigms, where), outputs)
 
     return bring_in

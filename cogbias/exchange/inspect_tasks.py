@@ -15,13 +15,15 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import paradigm, paradigms
+from ..design import Paradigm, paradigms
 from ..effects import headlines
+from ..elicitation.server import messages_of
 from .answers import Given, Imported, keep_imported
-from .inspect_logs import METRICS, cell_of, messages_of, score_of
+from .inspect_logs import DECLARED, METRICS, cell_of, score_of
 from ..participants import answer_from_text
 from ..participants.trials import rows_of
 from ..running.cells import effects_of
+from ..running.front_door import paradigm
 
 # %% ../../nbs/exchange/inspect_tasks.ipynb #1dac5e0d
 def headline_of(
@@ -41,18 +43,18 @@ def headline_of(
 
 # %% ../../nbs/exchange/inspect_tasks.ipynb #88aea5f3
 def as_task(
-    name: str,  # a paradigm
+    what: str | Path | Paradigm,  # suite/name, a file such as my_bias.toml, or itself
 ) -> Any:  # inspect_ai.Task
-    "A paradigm as a task."
+    "A paradigm as a task; a log of its run says how it was declared."
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig
+    from inspect_ai.model import GenerateConfig
     from inspect_ai.scorer import Score, metric, scorer
     from inspect_ai.solver import generate
 
-    table = paradigm(name).items()
+    asked = paradigm(what)
+    table = asked.items()
     offered = {row["item_id"]: row for row in rows_of(table)}
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
 
     @metric(name="cogbias")
     def effect() -> Any:
@@ -77,16 +79,17 @@ def as_task(
     samples = [
         Sample(
             id=key,
-            input=[kinds[each["role"]](content=each["content"]) for each in messages_of(row)],
+            input=messages_of(row),
             metadata={part: row[part] for part in ("condition", "cluster", "pair_id")},
         )
         for key, row in offered.items()
     ]
     return Task(
-        dataset=MemoryDataset(samples, name=name),
+        dataset=MemoryDataset(samples, name=asked.name),
         solver=[generate()],
         scorer=reading(),
         config=GenerateConfig(temperature=1.0),
+        metadata={DECLARED: dict(asked.files)} if asked.files else None,
     )
 
 

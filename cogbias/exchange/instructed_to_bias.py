@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['CERTAINTY_TYPES', 'Lottery', 'DECOY_KINDS', 'TEMPLATES', 'Offer', 'BELIEF_TYPES', 'FINDINGS', 'is_linked',
-           'read_sentence', 'Finding', 'import_instructed_to_bias', 'import_report', 'import_lines']
+           'read_sentence', 'Finding', 'import_instructed_to_bias', 'import_lines']
 
 # %% ../../nbs/exchange/instructed_to_bias.ipynb #9a99c407
 import json
@@ -466,34 +466,16 @@ def import_instructed_to_bias(
     return table[[*factors, *SOURCE_COLUMNS]]
 
 
-def import_report(
-    table: pd.DataFrame,  # an imported items table, fresh or stored
-) -> pd.DataFrame:  # file, records, duplicates, problem, count, meaning
-    "How many records the files of a data set hold, and what is wrong with them."
-    places = "; ".join(table["also_in"].dropna()).split("; ")
-    new, again = Counter(table["source_file"]), Counter(each.rpartition("#")[0] for each in places)
-    lines = []
-    for file in sorted(filter(None, new | again)):
-        mine = table[table["source_file"] == file]
-        codes = Counter(
-            "; ".join([*mine["problem"].fillna(""), *mine["note"].fillna("")]).split("; ")
-        )
-        size = {"file": file, "records": new[file] + again[file]}
-        size |= {"duplicates": again[file]}
-        for code in [each for each in FINDINGS if codes[each]] or [""]:
-            meaning = FINDINGS[code].meaning if code else ""
-            lines.append(size | {"problem": code, "count": codes[code], "meaning": meaning})
-    return pd.DataFrame(lines)
-
-
 def import_lines(
-    table: pd.DataFrame,  # an imported items table
+    table: pd.DataFrame,  # an imported items table, fresh or stored
 ) -> list[str]:
     "What is wrong with a data set, a line for each file and kind."
-    found = import_report(table)
+    told = table[["problem", "note"]].fillna("").agg("; ".join, axis=1)
+    codes = told.str.split("; ").explode().rename("code")
+    found = table[["source_file"]].join(codes).query("code != ''").value_counts(sort=False)
     lines = [
-        f"{row.file}: {row.count} items: {row.problem}: {row.meaning}"
-        for row in found[found["problem"] != ""].itertuples(index=False)
+        f"{file}: {count} items: {code}: {FINDINGS[code].meaning}"
+        for (file, code), count in found.items()
     ]
     refused = int((~table["usable"]).sum())
     return [*lines, f"{refused:,} of {len(table):,} items may not be asked"] if refused else lines

@@ -8,7 +8,6 @@ __all__ = ['USUAL', 'OURS', 'PeopleTable', 'read_people', 'names_of_items', 'rea
 # %% ../../nbs/exchange/people.ipynb #a41c0003
 import re
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from ..settings import listing
 from cogbias.tables import (
     CogbiasError,
     content_hash,
+    csv_of_texts,
     file_text,
     first_line,
     from_home,
@@ -43,13 +43,6 @@ class PeopleTable(NamedTuple):
     previews: int = 0  # rows that were left out, as nobody answered
 
 
-def _table_of_texts(file: StringIO) -> pd.DataFrame:
-    "A table whose columns are separated by commas, semicolons or tabs, as its first line is."
-    separator = max(",;\t", key=file.readline().count)
-    file.seek(0)
-    return pd.read_csv(file, sep=separator, dtype=str, keep_default_na=False)
-
-
 def read_people(
     source: pd.DataFrame | Path | str,  # a table, a CSV file, or a folder with one for each person
 ) -> PeopleTable:
@@ -60,9 +53,8 @@ def read_people(
         else:
             place = Path(from_home(source))
             files = sorted(place.glob("*.csv")) if place.is_dir() else [place]
-            texts = [file_text(each, LARGEST_FILE).removeprefix("\ufeff") for each in files]
-        read = [_table_of_texts(StringIO(each)) for each in texts]
-        table = pd.concat(read, ignore_index=True).fillna("")
+            texts = [file_text(each, LARGEST_FILE) for each in files]
+        table = pd.concat(map(csv_of_texts, texts), ignore_index=True).fillna("")
     except (ValueError, FileNotFoundError) as error:
         is_there = isinstance(error, ValueError)
         why = f"{first_line(error)}; save it as CSV in UTF-8" if is_there else "no such file"

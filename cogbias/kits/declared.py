@@ -10,7 +10,6 @@ __all__ = ['LONGEST_TEXT', 'Line', 'Prompt', 'Offer', 'Told', 'Number', 'CONDITI
            'content_set', 'note_between', 'parsed', 'table_named', 'read_declaration']
 
 # %% ../../nbs/kits/declared.ipynb #b1ec9d80
-import io
 import re
 import unicodedata
 import warnings
@@ -36,9 +35,10 @@ from pydantic import (
 
 from .frames import Frame
 from cogbias.tables import (
-    CogbiasError,
     ITEMS,
+    CogbiasError,
     check_known,
+    csv_of_texts,
     given_text,
     inside,
     nearest,
@@ -462,19 +462,10 @@ def wordings_of_table(
     faults: Faults,  # to which those of its rows are added
 ) -> list[dict[str, Any]]:  # as tables [[wordings]] would say it
     "The wordings of a table."
-    text = text.removeprefix("\ufeff")
-    header = text.partition("\n")[0]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a row longer than the header
-            table = pd.read_csv(
-                io.StringIO(text),
-                sep=";" if ";" in header and "," not in header else ",",
-                dtype=str,
-                keep_default_na=False,
-                index_col=False,
-                skipinitialspace=True,
-            )
+            table = csv_of_texts(text, index_col=False, skipinitialspace=True)
     except (ValueError, pd.errors.ParserWarning) as error:
         said = "a row has more cells than the header" if "Length" in str(error) else str(error)
         faults.note("wordings", f"no valid CSV ({said}); put texts with a comma into quotes")

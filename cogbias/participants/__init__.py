@@ -65,6 +65,7 @@ class Answer(NamedTuple):
     tokens_thinking: int | None = None  # of tokens_out, where they are counted apart
     effort: str | None = None  # thinking that was asked for: none, on, low, ...
     effort_sent: str | None = None  # in which words; None: the server was told nothing
+    provider: str | None = None  # whom a router has asked
 
 # %% ../../nbs/03_participants.ipynb #ad682744
 @runtime_checkable

@@ -23,6 +23,7 @@ from cogbias.folder import (
     Folder,
     Run,
     kept_notes,
+    provider_lines,
     marks_of,
     report_file,
     requests,
@@ -92,7 +93,7 @@ class Status(NamedTuple):
     cells: pd.DataFrame  # one row per cell
     failed: list[str]  # what failed beside cells, such as reports
     not_asked: list[str]  # prompts that are left out, and why
-    notes: list[str]  # on answers that came from elsewhere
+    notes: list[str]  # on answers that came from elsewhere, or from several providers
     marks: dict[str, str]  # participant -> what stands beside its name, if anything does
     effects: str  # missing, edited, outdated or current
     study_report: str  # one of REPORTS
@@ -189,7 +190,7 @@ def folder_status(
             cells,
             [line for line in failed if not line.startswith(named)],
             not_asked_lines(told),
-            [note for _, note in kept_notes(folder)],
+            [note for _, note in kept_notes(folder)] + provider_lines(folder),
             marks_of(folder, cells["participant"]),
             state_of(folder, EFFECTS_FILE, effects_stamp(folder, which)),
             _state_of_report(folder, STUDY_REPORT),

@@ -17,7 +17,7 @@ from .cells import effects_of, installed_versions, lacking_estimates
 from .collecting import CellAsked, ask_cells, collect
 from ..design import moved_target_line, paradigm
 from ..elicitation.server import connections_kept
-from ..folder import Folder, answers_to_others, begin_run, end_run
+from ..folder import Folder, answers_to_others, begin_run, end_run, provider_lines
 from ..elicitation.limits import limit_behind, metered
 from ..study.own_paradigms import declared_names, shared_places_line
 from ..participants.arms import control_lines
@@ -164,8 +164,8 @@ def run_study(
     said = _said_of_designs(study)
     if effects is not None:
         with Folder(outputs) as folder:
-            said += _said_of_others(folder, cells)
-            said += lacking_estimates(folder, effects)
+            said += _said_of_others(folder, cells) + lacking_estimates(folder, effects)
+            said += provider_lines(folder)
         if reports:
             lines, rendered = render_reports(outputs, jobs, progress)
             failed += lines
