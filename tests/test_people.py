@@ -14,6 +14,7 @@ from cogbias.cli import app
 from cogbias.compare import compare
 from cogbias.design import human_reference, selected
 from cogbias.effects import likenesses
+from cogbias.exchange.experiment import lists_of
 from cogbias.exchange.people import answers, read_answers
 from cogbias.folder import Folder, kept_notes
 from cogbias.stats.crossed import crossed_difference
@@ -146,6 +147,43 @@ def test_nobody_can_be_found_in_the_folder(tmp_path):
     with Folder(tmp_path / "out") as folder:
         notes = " ".join(text for _, text in kept_notes(folder))
     assert "between people" in notes
+
+
+def by_lists(name: str, people: int, seed: int = 1) -> pd.DataFrame:
+    "A long table: each person answers one list of an experiment, as sim/human would."
+    items = selected(cb.items(name), cb.paradigm(name).headline)
+    asked, rng = items.set_index("item_id", drop=False), np.random.default_rng(seed)
+    lists, rows = lists_of(items), []
+    for number in range(people):
+        for item in asked.loc[lists[number % len(lists)]].to_dict("records"):
+            p = answer_probabilities("human", item)
+            rows.append((number, item["item_id"], rng.choice([*p], p=[*p.values()])))
+    return pd.DataFrame(rows, columns=["person", "item_id", "answer"])
+
+
+def test_orders_that_differ_between_people_are_two_orders(tmp_path):
+    found = answers(by_lists(FRAMING, 48), FRAMING, outputs=tmp_path)
+    assert "order" not in found.headlines.iloc[0]["detail"]
+    consistency = found.effects[found.effects["measure"] == "order_consistency"]
+    assert consistency["estimate"].notna().all() and len(consistency) == 2
+
+
+@pytest.mark.parametrize("name", ["classic/category_size", "classic/endowment"])
+def test_numbers_of_people_say_what_holds_on_these_wordings(name, tmp_path):
+    found = answers(by_lists(name, 80), name, outputs=tmp_path).effects
+    head = found[found["headline"]].iloc[0]
+    (these,) = found[(found["measure"] == head["measure"]) & (found["target"] == "F")].to_dict(
+        "records"
+    )
+    assert "80 people" in these["detail"] and these["estimate"] == head["estimate"]
+    assert these["ci_low"] < these["estimate"] < these["ci_high"]
+    assert head["verdict_these_prompts"] == "present"
+
+
+def test_people_were_sent_no_system_message():
+    asked = cb.paradigm(FRAMING)
+    assert asked.items()["system"].notna().any()
+    assert read_answers(by_lists(FRAMING, 4), asked).items[FRAMING]["system"].isna().all()
 
 
 def test_what_cannot_be_read_stays_with_its_status(tmp_path):

@@ -124,6 +124,16 @@ class Layout:
         key = ("selected", *key_of_selection(contrast))
         return self.once(key, lambda: selected_mask(self.items, contrast))
 
+    @cached_property
+    def prompt(self) -> np.ndarray:
+        "The first item with the same question in the same order, of every item, shape (items,)."
+        if "crossed" not in self or "order_group" not in self:
+            return np.arange(len(self))
+        codes = [self.code(name)[0] for name in ("condition", "order_group")]
+        shown = np.column_stack([*codes, self.role])  # several people answer one prompt
+        _, first, same = np.unique(shown, axis=0, return_index=True, return_inverse=True)
+        return first[same.ravel()]
+
     def order_pairs(self, at: np.ndarray, scale: bool = False) -> np.ndarray:
         "Pairs of these prompts that show one content in two orders, or a scale from both ends."
 

@@ -178,10 +178,10 @@ def _with_people(
     items: pd.DataFrame,  # that were answered, a row for each answer
     marks: pd.Series,  # of the person who gave it
 ) -> pd.DataFrame:
-    "Items with who answered them, each with the id of what it holds."
+    "Items with who answered them, each with the id of what it holds; no system message was sent."
     content = [held | {"person": mark} for held, mark in zip(items["content"], marks)]
-    own = {name: items[name] + " " + marks for name in ("pair_id", "order_group") if name in items}
-    return identified(items.assign(content=content, crossed=marks, **own))
+    pairs = items["pair_id"] + " " + marks
+    return identified(items.assign(content=content, system=None, crossed=marks, pair_id=pairs))
 
 
 def design_of(
