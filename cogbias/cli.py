@@ -1162,20 +1162,27 @@ def export_command(
         str,
         typer.Argument(
             help="csv, jsonl, parquet or inspect; of a folder also datasets or psych-ds, of a "
-            "paradigm lm-eval or jspsych."
+            "paradigm lm-eval, jspsych or qualtrics; the last two of a study, too."
         ),
     ],
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR|PARADIGM", parser=_path, help="An outputs folder, or a paradigm."
+            metavar="DIR|PARADIGM|STUDY",
+            parser=_path,
+            help="An outputs folder, a paradigm, or a study file.",
         ),
     ],
     out: Annotated[
         Path, typer.Option("--out", parser=_path, metavar="FILE|DIR", help="Where to write.")
     ],
     questions: Annotated[
-        int, typer.Option("--questions", min=1, help="jspsych: that a person answers, at most.")
+        int,
+        typer.Option(
+            "--questions",
+            min=1,
+            help="jspsych and qualtrics: that a person answers of a paradigm, at most.",
+        ),
     ] = 12,
 ) -> None:
     """Export the answers in a folder or the items of a paradigm, to people as well.
@@ -1184,14 +1191,13 @@ def export_command(
     """
     from cogbias.design import paradigm
     from cogbias.exchange import export_folder, export_items
-    from cogbias.exchange.experiment import save_experiment
+    from cogbias.exchange.experiment import ASKS_PEOPLE, asked_of_people
     from cogbias.study.own_paradigms import known_name
 
-    asked = None if source.is_dir() else paradigm(known_name(str(source)))
-    if asked is None:
+    if source.is_dir():
         written = export_folder(format, source, out)
-    elif format == "jspsych":
-        written = save_experiment(asked, out, questions)
+    elif format in ASKS_PEOPLE:
+        written = ASKS_PEOPLE[format](asked_of_people(str(source)), out, questions)
     else:
-        written = export_items(format, asked.items(), out)
+        written = export_items(format, paradigm(known_name(str(source))).items(), out)
     _print(*(f"{rows:,} rows written to {place}" for place, rows in written.items()))

@@ -1,6 +1,8 @@
 "Tables of what people answered go in with one command, and the planted effect comes back."
 
+import html
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cogbias as cb
-from cogbias.backends.sim import answer_probabilities
+from cogbias.backends.sim import answer_probabilities, exact_trials
 from cogbias.cli import app
 from cogbias.compare import compare
 from cogbias.design import human_reference, selected
@@ -178,6 +180,54 @@ def test_numbers_of_people_say_what_holds_on_these_wordings(name, tmp_path):
     assert "80 people" in these["detail"] and these["estimate"] == head["estimate"]
     assert these["ci_low"] < these["estimate"] < these["ci_high"]
     assert head["verdict_these_prompts"] == "present"
+
+
+def answered_in_qualtrics(survey: str, people: int) -> pd.DataFrame:
+    "The table that Qualtrics would write: each person answers one block of each paradigm."
+    blocks = re.split(r"\[\[Block:(.*)\]\]", survey)[1:]
+    lists: dict[str, list] = {}
+    for head, body in zip(blocks[2::2], blocks[3::2]):  # after the first, which says what to set
+        asked = re.findall(r"\[\[Question:(.*)\]\]\n\[\[ID:(.*)\]\]\n(.*)\n", body)
+        lists.setdefault(head.split(" list ")[0], []).append(asked)
+    named = re.search(r"\[\[ED:paradigms:(.*)\]\]", survey)[1]
+    assert named.split() == [*lists]
+    rng, rows, texts = np.random.default_rng(5), [], {}
+    items = {each["item_id"]: each for name in lists for each in cb.items(name).to_dict("records")}
+    for number in range(people):
+        row = {"ResponseId": f"R_{number}", "Status": "IP Address", "Finished": "True"}
+        for blocks_of in lists.values():
+            for kind, item_id, text in blocks_of[number % len(blocks_of)]:
+                p = answer_probabilities("human", items[item_id])
+                label = rng.choice([*p], p=[*p.values()])
+                named = {each["label"]: each["text"] for each in items[item_id]["options"]}
+                row[item_id] = label if kind == "TE:SingleLine" else html.escape(named[label])
+                texts[item_id] = text
+        rows.append(row)
+    answers = pd.DataFrame(rows).fillna("")
+    heads = [texts, {name: json.dumps({"ImportId": name}) for name in answers}]
+    return pd.concat([pd.DataFrame(heads, columns=answers.columns), answers])
+
+
+def test_a_survey_for_qualtrics_brings_the_planted_effects_back(tmp_path):
+    study, file, out = tmp_path / "my.toml", tmp_path / "survey.txt", tmp_path / "out"
+    names = ["classic/framing", "classic/category_size"]
+    study.write_text(f'models = ["sim/human"]\nparadigms = {json.dumps(names)}\n')
+    for line in (["qualtrics", study, "--out", file], ["jspsych", study, "--out", tmp_path / "e"]):
+        said = CliRunner().invoke(app, ["export", *map(str, line)])
+        assert said.exit_code == 0, said.output
+    survey = file.read_text(encoding="utf-8")
+    assert len({*re.findall(r"\[\[ID:(.*)\]\]", survey)}) == survey.count("[[ID:")
+    table = tmp_path / "answers.csv"
+    answered_in_qualtrics(survey, 64).to_csv(table, index=False)
+    for name in names:
+        line = ["import", "answers", str(table), "--paradigm", name, "--out", str(out)]
+        said = CliRunner().invoke(app, line)
+        assert said.exit_code == 0 and "could not be read" not in said.output, said.output
+    found = cb.headline(out).set_index("paradigm")
+    for name in names:
+        asked = selected(cb.items(name), cb.paradigm(name).headline)
+        planted = cb.headline(cb.effects(exact_trials("human", asked), asked)).iloc[0]["estimate"]
+        assert 0 < found.loc[name, "ci_low"] < planted < found.loc[name, "ci_high"]
 
 
 def test_people_were_sent_no_system_message():

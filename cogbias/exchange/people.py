@@ -6,6 +6,7 @@
 __all__ = ['USUAL', 'OURS', 'PeopleTable', 'read_people', 'names_of_items', 'read_cell', 'design_of', 'read_answers', 'answers']
 
 # %% ../../nbs/exchange/people.ipynb #a41c0003
+import html
 import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
@@ -72,6 +73,7 @@ def read_people(
         return PeopleTable("jsPsych", cells)
     if not cells[1:2].map(lambda cell: "ImportId" in cell).any(axis=None):
         return PeopleTable("table", cells)
+    cells = cells.map(html.unescape)  # it shows texts as pages do
     preview = cells.eq("Survey Preview").any(axis=1)
     return PeopleTable("Qualtrics", cells[~preview][2:], dict(cells.iloc[0]), preview.sum())
 
