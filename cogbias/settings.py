@@ -132,7 +132,11 @@ class Study:
         ),
     ] = 0
     items_file: Annotated[
-        str | None, Setting("imported items instead of generated ones", "the path of a file")
+        str | None,
+        Setting(
+            "imported items instead of generated ones, or an outputs folder whose items are asked",
+            "the path of a file or a folder",
+        ),
     ] = None
     settings: Annotated[
         _Tables,

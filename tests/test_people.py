@@ -18,7 +18,7 @@ from cogbias.design import human_reference, selected
 from cogbias.effects import likenesses
 from cogbias.exchange.experiment import lists_of
 from cogbias.exchange.people import answers, read_answers
-from cogbias.folder import Folder, kept_notes
+from cogbias.folder import Folder, items, kept_notes, requests
 from cogbias.stats.crossed import crossed_difference
 from cogbias.tables import CogbiasError
 
@@ -180,6 +180,34 @@ def test_numbers_of_people_say_what_holds_on_these_wordings(name, tmp_path):
     assert "80 people" in these["detail"] and these["estimate"] == head["estimate"]
     assert these["ci_low"] < these["estimate"] < these["ci_high"]
     assert head["verdict_these_prompts"] == "present"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_model_is_asked_what_people_were_asked(own, tmp_path):
+    name, people = FRAMING, tmp_path / "people"
+    if own:
+        name = tmp_path / "ticket.toml"
+        text = ABOUT.format(control="Cash is lost", treatment="Ticket is lost")
+        name.write_text(f"{PUBLISHED['many_labs_2_jacket_calculator'][2]}\n{text}")
+        sides = [f"P{n}" for n in range(40)], ["control", "treatment"] * 20, ["Yes", "No"] * 20
+        table = pd.DataFrame(dict(zip(("person", "condition", "answer"), sides)))
+    else:
+        table = by_lists(name, 24).query("person % 16 < 6")
+    theirs = answers(table, name, outputs=people)
+    line = ["run", "--model", "sim/human", "--paradigm", str(name), "--items", str(people)]
+    said = CliRunner().invoke(app, [*line, "--outputs", str(people), "--no-reports"])
+    assert said.exit_code == 0, said.output
+    with Folder(people) as folder:
+        asked = {each.participant: items(folder, each) for each in requests(folder)}
+    assert len(asked["people/mine"]) == len(table)
+    texts = {who: {*each["prompt"]} for who, each in asked.items()}
+    assert texts["people/mine"] == texts["sim/human"] and asked["sim/human"]["system"].isna().all()
+    assert len(asked["sim/human"]) == len(texts["sim/human"]) < len(table)
+    (row,) = compare(people).differences.to_dict("records")
+    assert (row["first"], row["second"]) == ("sim/human", "people/mine")
+    mine = cb.headline(people).set_index("participant")["estimate"]
+    assert row["estimate"] == pytest.approx(mine["sim/human"] - mine["people/mine"])
+    assert mine["people/mine"] == pytest.approx(theirs.headlines.iloc[0]["estimate"])
 
 
 def answered_in_qualtrics(survey: str, people: int) -> pd.DataFrame:

@@ -127,7 +127,7 @@ class Layout:
     @cached_property
     def prompt(self) -> np.ndarray:
         "The first item with the same question in the same order, of every item, shape (items,)."
-        if "crossed" not in self or "order_group" not in self:
+        if "person" not in self or "order_group" not in self:
             return np.arange(len(self))
         codes = [self.code(name)[0] for name in ("condition", "order_group")]
         shown = np.column_stack([*codes, self.role])  # several people answer one prompt
@@ -336,11 +336,12 @@ class Rows:
 # %% ../../nbs/effects/00_answers.ipynb #c7d10022
 def second_unit(rows: Rows) -> np.ndarray | None:
     "What crosses the clusters; a row without it stands for its cluster."
-    if "crossed" not in rows:
-        return None
-    empty = pd.isna(rows["crossed"])
+    units = np.full(len(rows), None, object)
+    for name in {"crossed", "person"} & {*rows.layout.items}:
+        units = np.where(pd.isna(rows[name]), units, rows[name])
+    empty = pd.isna(units)
     own = np.array([f"cluster {name}" for name in rows["cluster"]], object)
-    return None if empty.all() else np.where(empty, own, rows["crossed"])
+    return None if empty.all() else np.where(empty, own, units)
 
 # %% ../../nbs/effects/00_answers.ipynb #47795852
 def asked_rows(

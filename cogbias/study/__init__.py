@@ -29,6 +29,7 @@ from cogbias.design import (
     paradigms,
     selected_mask,
     usable_items,
+    without_people,
 )
 from ..effects import make_analysis
 from ..elicitation.calls import without_secrets
@@ -43,11 +44,14 @@ from cogbias.folder import (
     planned_answers,
     readable_answers,
     request_for,
+    requests,
 )
+from ..folder import items as items_of
 from cogbias.study.own_paradigms import (
     FOLDER_OF_GIVEN_ITEMS,
     bring_study,
     files_of,
+    know,
     listed,
     with_declared,
 )
@@ -119,13 +123,24 @@ def make_study(
     return study
 
 # %% ../../nbs/06_study.ipynb #2f428669
+def _given_items(place: str) -> pd.DataFrame:
+    "The items of a file; of an outputs folder those that were answered there, by people or models."
+    if not Path(place).is_dir():
+        return load_items(place)
+    with Folder(place) as folder:
+        know(folder)
+        tables = [without_people(items_of(folder, each)) for each in requests(folder)]
+    return pd.concat(tables).drop_duplicates("item_id", ignore_index=True)
+
+
 def study_paradigms(study: Study) -> list[str]:
     "Names of the paradigms of a study, patterns resolved; with an items file, those that it holds."
     bring_study(study)
+    items = _given_items(study.items_file) if study.items_file else None
     named = list(dict.fromkeys(name for pattern in study.paradigms for name in paradigms(pattern)))
-    if not study.items_file:
+    if items is None:
         return named
-    held = set(load_items(study.items_file)["paradigm"])
+    held = set(items["paradigm"])
     kept = [name for name in named if name in held]
     if not kept:
         raise CogbiasError(
@@ -254,7 +269,7 @@ def study_items(
     "The items that a study puts to its participants in one paradigm."
     bring_study(study)
     if study.items_file:
-        table = load_items(study.items_file)
+        table = _given_items(study.items_file)
         items = usable_items(table, name)
         folder = Path(study.items_file).parent
         at_hand = folder.name == FOLDER_OF_GIVEN_ITEMS  # its reader knows of no file
