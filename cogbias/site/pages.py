@@ -15,6 +15,7 @@ from typing import Any
 
 from ..design import ALTERED
 from ..executors import bar
+from ..figures import profile, set_theme
 from ..folder import Folder
 from ..study.own_paradigms import know
 from .answers import write_answers
@@ -139,6 +140,22 @@ def _paradigm_page(site: Site, results: Results, name: str) -> None:
     )
 
 
+def _profile_files(site: Site, results: Results, who: str) -> list[str]:
+    "Draw how a participant differs from people, for a light and a dark page; none for one bias."
+    from matplotlib import pyplot, rc_context
+
+    rows, files = results.beside[results.beside["participant"] == who], []
+    for name in ("profile", "profile_dark") if (rows["smallest"] > 0).sum() > 1 else ():
+        with rc_context({"svg.hashsalt": "cogbias"}):
+            set_theme(dark=name == "profile_dark")
+            place = site.place(results.address(None, who).replace("index.html", f"{name}.svg"))
+            drawn = profile(rows).figure
+            drawn.savefig(place, transparent=True, metadata={"Date": None})
+            pyplot.close(drawn)
+            files.append(place.name)
+    return files
+
+
 def _participant_page(site: Site, results: Results, who: str) -> None:
     "What one participant did."
     reports = [
@@ -160,6 +177,7 @@ def _participant_page(site: Site, results: Results, who: str) -> None:
         read=results.read_share(who),
         least_read=LEAST_READ,
         groups=groups_of_participant(results, who),
+        profile=_profile_files(site, results, who),
         legend=legend(results),
         reports=reports,
         downloads=[("Effects as CSV", saved)],
