@@ -294,7 +294,7 @@ Out = Annotated[
 Repeats = Annotated[int | None, _option("repeats")]
 Temperature = Annotated[list[float] | None, _option("temperature", "", REPEATABLE)]
 Valid = Annotated[int | None, _option("valid_answers", "--valid")]
-Method = Annotated[str | None, _option("method")]
+Method = Annotated[list[str] | None, _option("method", "", REPEATABLE)]
 StudySeed = Annotated[int | None, _option("seed")]
 Seed = Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")]
 MaxPrompts = Annotated[int | None, _option("max_prompts", "--max-prompts")]
@@ -486,7 +486,7 @@ def _study(
         "repeats": repeats,
         "temperature": one or None if one == [] else one,
         "valid_answers": valid,
-        "method": method,
+        "method": method[0] if method and len(method) == 1 else method,
         "seed": seed,
         "max_prompts": max_prompts,
         "items_file": items_file,

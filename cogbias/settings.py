@@ -81,10 +81,11 @@ class Study:
     ]
     name: Annotated[str, Setting("name of the study", "text")] = "study"
     method: Annotated[
-        str,
+        str | Annotated[list[str] | tuple[str, ...], MinLen(1)],
         Setting(
-            "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
-            "the name of a method",
+            "how to ask: auto, text, option_probability, option_draw, two_step or encoder; "
+            "several: every model by each, as arms",
+            "the name of a method, or a list of them",
         ),
     ] = "auto"
     repeats: Annotated[
@@ -157,12 +158,13 @@ class Study:
         ),
     ] = field(default_factory=dict)
     arms: Annotated[
-        Mapping[ArmName, str],
+        Mapping[ArmName, str | Mapping[str, Any]],
         Setting(
-            "arm -> text added to the system message, empty for none; every model is asked in each "
-            "arm, and arms are compared with control, or with none",
+            "arm -> text added to the system message, empty for none, or a table with instruction, "
+            "method and settings such as think; every model is asked in each arm, and arms are "
+            "compared with control, or with none, or else with each other",
             "a table with names of letters, digits, _ and -",
-            inside="a text, under a name of letters, digits, _ and -",
+            inside="a text, under a name of letters, digits, _ and -, or a table",
         ),
     ] = field(default_factory=dict)
     extractor: Annotated[

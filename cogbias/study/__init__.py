@@ -80,7 +80,7 @@ from cogbias.tables import (
     shortened,
     shipped,
 )
-from ..participants.arms import InArm
+from ..participants.arms import ARM, InArm, arm_of, method_of
 from ..participants.trials import Asking, how_asked, rows_of
 
 # %% ../../nbs/06_study.ipynb #e917dbeb
@@ -106,6 +106,18 @@ def lists_of_levels(
     return {factor: listed(plain_value(levels)) for factor, levels in where.items()}
 
 
+def _as_arms(source: str, **given: Any) -> dict[str, Any]:
+    "Several methods as arms."
+    method = given.get("method")
+    if method is None or isinstance(method, str):
+        return {}
+    if given.get("arms"):
+        raise CogbiasError(
+            f"{source}: several methods are arms; name the method of each arm in arms instead"
+        )
+    return {"method": "auto", "arms": {each: {"method": each} for each in method}}
+
+
 def make_study(
     source: str = "study",  # where the values come from, for messages
     /,
@@ -115,10 +127,12 @@ def make_study(
     given = with_declared(given_values(**values))
     check_settings(source, Study, given)
     given |= {name: from_home(given[name], name) for name in given.keys() & {"items_file"}}
+    given |= _as_arms(source, **given)
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
-    check_method(study.method, source)
+    for method in {study.method, *(method_of(study, f"{ARM}{arm}") for arm in study.arms)}:
+        check_method(method, source)
     make_analysis(source, study.analysis)
     return study
 
@@ -299,11 +313,12 @@ def study_participant(
     study: Study,  # what is planned
     model: str,  # backend/name
     temperature: float | None = None,  # None: the first one of the study
+    **own: Any,  # settings of its arm
 ) -> Participant:
     "A participant with the settings that the study gives it; later patterns win."
     asked = temperatures(study)
     settings: dict[str, Any] = {"temperature": asked[0] if temperature is None else temperature}
-    settings |= settings_for(model, study.participants, models_asked(study))
+    settings |= settings_for(model, study.participants, models_asked(study)) | own
     who = participant(model, **settings)
     if len(asked) > 1 and hasattr(who, "grid"):  # one pass of the model serves all temperatures
         object.__setattr__(who, "grid", asked)
@@ -322,8 +337,19 @@ def participants_by_model(study: Study) -> list[tuple[str, Participant]]:
         for model in study.models
         for temperature in temperatures(study)
     ]
-    arms = study.arms.items()
-    return [(model, InArm(who, *arm)) for model, who in asked for arm in arms] if arms else asked
+    if not study.arms:
+        return asked
+    return [
+        (model, InArm(_with_settings(study, model, who, said), arm, said, who.name))
+        for model, who in asked
+        for arm, said in study.arms.items()
+    ]
+
+
+def _with_settings(study: Study, model: str, who: Participant, said: Any) -> Participant:
+    "A participant with what its arm sets of it."
+    own = arm_of(said).settings
+    return study_participant(study, model, who.temperature, **own) if own else who
 
 
 def study_extractor(study: Study) -> Participant | None:
@@ -511,7 +537,7 @@ def cell_request(
     extractor: Participant | None = None,  # or its record
 ) -> CellRequest:
     "The request that a study makes; nothing is written."
-    how = how_asked(who, items, study.method, study.repeats, study.seed)
+    how = how_asked(who, items, method_of(study, who.name), study.repeats, study.seed)
     if hasattr(who, "check_items"):
         who.check_items(rows_of(how.items))
     name = items["paradigm"].iat[0]
