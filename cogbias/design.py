@@ -542,18 +542,19 @@ def with_people(
     "Items with who answered them, each with the id of what it holds; no system message was sent."
     content = [held | {"person": each} for held, each in zip(items["content"], people)]
     pairs = items["pair_id"] + " " + people
-    return identified(items.assign(content=content, system=None, person=people, pair_id=pairs))
+    return identified(items.assign(content=content, system=None, answered_by=people, pair_id=pairs))
 
 
 def without_people(
     items: pd.DataFrame,  # an items table
 ) -> pd.DataFrame:  # the same questions, each once
     "What people were asked, for others to answer."
-    if "person" not in items:
+    if "answered_by" not in items:
         return items
     content = [{k: v for k, v in each.items() if k != "person"} for each in items["content"]]
-    pairs = [pair.removesuffix(f" {who}") for pair, who in zip(items["pair_id"], items["person"])]
-    asked = items.drop(columns="person").assign(content=content, pair_id=pairs)
+    both = zip(items["pair_id"], items["answered_by"])
+    pairs = [pair.removesuffix(f" {who}") for pair, who in both]
+    asked = items.drop(columns="answered_by").assign(content=content, pair_id=pairs)
     return asked.assign(item_id=item_ids(asked)).drop_duplicates("item_id", ignore_index=True)
 
 # %% ../nbs/02_design.ipynb #80b245b2

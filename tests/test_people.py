@@ -1,5 +1,6 @@
 "Tables of what people answered go in with one command, and the planted effect comes back."
 
+import csv
 import html
 import json
 import re
@@ -262,6 +263,62 @@ def test_people_were_sent_no_system_message():
     asked = cb.paradigm(FRAMING)
     assert asked.items()["system"].notna().any()
     assert read_answers(by_lists(FRAMING, 4), asked).items[FRAMING]["system"].isna().all()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory) -> Path:
+    "A folder with answers of people and of a simulated participant, and its two exports."
+    place = tmp_path_factory.mktemp("shared")
+    answers(by_lists(FRAMING, 16), FRAMING, outputs=place / "out")
+    given = {"outputs": place / "out", "progress": False, "reports": False, "max_prompts": 16}
+    cb.run("sim/human", FRAMING, **given)
+    for name in ("psych-ds", "datasets"):
+        line = ["export", name, str(place / "out"), "--out", str(place / name)]
+        assert CliRunner().invoke(app, line).exit_code == 0
+    return place
+
+
+OFFICIAL = "study site subject session task condition trial stimulus description".split()
+OF_PROPERTY_VALUE = {"@type", "name", "description", "minValue", "maxValue", "valueReference"}
+
+
+def test_a_psych_ds_folder_keeps_the_rules_of_its_validator(shared):
+    "Schema 1.5.1, its warnings about names and properties among them."
+    folder = shared / "psych-ds"
+    files = {each.name for each in folder.iterdir()}
+    assert files == {"dataset_description.json", "README.md", "data"}
+    said = json.loads((folder / "dataset_description.json").read_text(encoding="utf-8"))
+    assert (said["@context"], said["@type"]) == ("https://schema.org", "Dataset")
+    assert said["name"] and said["description"]
+    variables = said["variableMeasured"]
+    assert all(
+        {"@type", "name", "description"} <= {*each} <= OF_PROPERTY_VALUE for each in variables
+    )
+    names, heads = [each["name"] for each in variables], set()
+    assert len({*names}) == len(names)
+    for file in (folder / "data").rglob("*"):
+        assert re.fullmatch(r"([a-z]+-[a-zA-Z0-9]+)(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv", file.name)
+        assert {part.split("-")[0] for part in file.stem.split("_")[:-1]} <= {*OFFICIAL}
+        with file.open(encoding="utf-8", newline="") as lines:
+            head, *rows = csv.reader(lines, strict=True)
+        assert all(head) and len({*head}) == len(head) and "row_id" not in head
+        assert rows and {len(row) for row in rows} == {len(head)}
+        heads |= {*head}
+    assert heads == {*names}
+
+
+def test_a_folder_of_datasets_loads_as_its_card_says(shared):
+    yaml = pytest.importorskip("yaml")
+    folder = shared / "datasets"
+    head = (folder / "README.md").read_text(encoding="utf-8").split("---")[1]
+    tables = {
+        each["config_name"]: pd.read_parquet(folder / each["data_files"])
+        for each in yaml.safe_load(head)["configs"]
+    }
+    assert [*tables] == ["items", "trials", "effects"]
+    assert {*tables["trials"]["item_id"]} == {*tables["items"]["item_id"]}
+    assert {*tables["trials"]["participant"]} == {"people/mine", "sim/human"}
+    assert len(tables["trials"]) == 16 * 10 + 16 and len(tables["effects"])
 
 
 def test_what_cannot_be_read_stays_with_its_status(tmp_path):

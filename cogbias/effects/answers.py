@@ -127,7 +127,7 @@ class Layout:
     @cached_property
     def prompt(self) -> np.ndarray:
         "The first item with the same question in the same order, of every item, shape (items,)."
-        if "person" not in self or "order_group" not in self:
+        if "answered_by" not in self or "order_group" not in self:
             return np.arange(len(self))
         codes = [self.code(name)[0] for name in ("condition", "order_group")]
         shown = np.column_stack([*codes, self.role])  # several people answer one prompt
@@ -337,7 +337,7 @@ class Rows:
 def second_unit(rows: Rows) -> np.ndarray | None:
     "What crosses the clusters; a row without it stands for its cluster."
     units = np.full(len(rows), None, object)
-    for name in {"crossed", "person"} & {*rows.layout.items}:
+    for name in [each for each in ("crossed", "answered_by") if each in rows]:
         units = np.where(pd.isna(rows[name]), units, rows[name])
     empty = pd.isna(units)
     own = np.array([f"cluster {name}" for name in rows["cluster"]], object)

@@ -179,7 +179,7 @@ def design_of(
     items: pd.DataFrame,  # from with_people
 ) -> str:  # begins with between people, within people or mixed
     "Whether a person answered in one condition or in several, in words."
-    each = items.groupby("person")[["condition", "cluster"]].nunique()
+    each = items.groupby("answered_by")[["condition", "cluster"]].nunique()
     several, wordings = (each["condition"] > 1).mean(), each["cluster"]
     kind = {0: "between people", 1: "within people"}.get(several, "mixed")
     many = " to ".join(map(str, sorted({wordings.min(), wordings.max()})))

@@ -81,8 +81,8 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str, asked: in
     counts = items["condition"].value_counts(sort=False)
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
     source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
-    if "person" in items:
-        source += f", each answered by several of {items['person'].nunique()} people"
+    if "answered_by" in items:
+        source += f", each answered by several of {items['answered_by'].nunique()} people"
     elif "crossed" in items and items["crossed"].notna().any():
         source += f", each combined with several of {items['crossed'].nunique()} others"
     return (
