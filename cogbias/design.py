@@ -541,8 +541,7 @@ def with_people(
 ) -> pd.DataFrame:  # an items table
     "Items with who answered them, each with the id of what it holds; no system message was sent."
     content = [held | {"person": each} for held, each in zip(items["content"], people)]
-    pairs = items["pair_id"] + " " + people
-    return identified(items.assign(content=content, system=None, answered_by=people, pair_id=pairs))
+    return identified(items.assign(content=content, system=None, answered_by=people))
 
 
 def without_people(
@@ -552,9 +551,7 @@ def without_people(
     if "answered_by" not in items:
         return items
     content = [{k: v for k, v in each.items() if k != "person"} for each in items["content"]]
-    both = zip(items["pair_id"], items["answered_by"])
-    pairs = [pair.removesuffix(f" {who}") for pair, who in both]
-    asked = items.drop(columns="answered_by").assign(content=content, pair_id=pairs)
+    asked = items.drop(columns="answered_by").assign(content=content)
     return asked.assign(item_id=item_ids(asked)).drop_duplicates("item_id", ignore_index=True)
 
 # %% ../nbs/02_design.ipynb #80b245b2

@@ -83,9 +83,8 @@ class Study:
     method: Annotated[
         str | Annotated[list[str] | tuple[str, ...], MinLen(1)],
         Setting(
-            "how to ask: auto, text, option_probability, option_draw, two_step or encoder; "
-            "several: every model by each, as arms",
-            "the name of a method, or a list of them",
+            "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
+            "the name of a method, or a list of them, which are arms",
         ),
     ] = "auto"
     repeats: Annotated[
@@ -135,7 +134,7 @@ class Study:
     items_file: Annotated[
         str | None,
         Setting(
-            "imported items instead of generated ones, or an outputs folder whose items are asked",
+            "items of a file, or of an outputs folder, instead of generated ones",
             "the path of a file or a folder",
         ),
     ] = None

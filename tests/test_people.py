@@ -259,6 +259,14 @@ def test_a_survey_for_qualtrics_brings_the_planted_effects_back(tmp_path):
         assert 0 < found.loc[name, "ci_low"] < planted < found.loc[name, "ci_high"]
 
 
+def test_ratings_of_people_who_saw_one_side_of_a_pair_give_the_planted_effect(tmp_path):
+    name = "managerial/framing"
+    found = answers(by_lists(name, 200), name, outputs=tmp_path).headlines.iloc[0]
+    asked = selected(cb.items(name), cb.paradigm(name).headline)
+    planted = cb.headline(cb.effects(exact_trials("human", asked), asked)).iloc[0]["estimate"]
+    assert 0 < found["ci_low"] < planted < found["ci_high"]
+
+
 def test_people_were_sent_no_system_message():
     asked = cb.paradigm(FRAMING)
     assert asked.items()["system"].notna().any()

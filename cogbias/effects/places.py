@@ -100,8 +100,7 @@ def orders_read(
     if not ordered and not _place_has_an_effect(contrast, layout):
         return []
     shares = _shares_of_options(answers)
-    read_at_place = answers.ok & (shares.sum(axis=1) > 0)
-    placed = replace(answers, item=layout.prompt[answers.item], ok=read_at_place)
+    placed = replace(answers.by_prompt(), ok=answers.ok & (shares.sum(axis=1) > 0))
     means, (code, names) = placed.means(shares), layout.code("condition")
     chosen, found = layout.selected(contrast) & (layout.shown > 0), []
     chosen &= layout.prompt == np.arange(len(layout))

@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,18 +107,6 @@ def lists_of_levels(
     return {factor: listed(plain_value(levels)) for factor, levels in where.items()}
 
 
-def _as_arms(source: str, **given: Any) -> dict[str, Any]:
-    "Several methods as arms."
-    method = given.get("method")
-    if method is None or isinstance(method, str):
-        return {}
-    if given.get("arms"):
-        raise CogbiasError(
-            f"{source}: several methods are arms; name the method of each arm in arms instead"
-        )
-    return {"method": "auto", "arms": {each: {"method": each} for each in method}}
-
-
 def make_study(
     source: str = "study",  # where the values come from, for messages
     /,
@@ -127,7 +116,9 @@ def make_study(
     given = with_declared(given_values(**values))
     check_settings(source, Study, given)
     given |= {name: from_home(given[name], name) for name in given.keys() & {"items_file"}}
-    given |= _as_arms(source, **given)
+    if not isinstance(given.get("method", ""), str):
+        by_method = {each: {"method": each} for each in given["method"]}
+        given |= {"method": "auto", "arms": {**given.get("arms", {}), **by_method}}
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
@@ -332,24 +323,14 @@ def study_participants(study: Study) -> list[Participant]:
 
 def participants_by_model(study: Study) -> list[tuple[str, Participant]]:
     "The same, each with the model that it was made from."
-    asked = [
-        (model, study_participant(study, model, temperature))
-        for model in study.models
-        for temperature in temperatures(study)
-    ]
-    if not study.arms:
-        return asked
-    return [
-        (model, InArm(_with_settings(study, model, who, said), arm, said, who.name))
-        for model, who in asked
-        for arm, said in study.arms.items()
-    ]
-
-
-def _with_settings(study: Study, model: str, who: Participant, said: Any) -> Participant:
-    "A participant with what its arm sets of it."
-    own = arm_of(said).settings
-    return study_participant(study, model, who.temperature, **own) if own else who
+    found: list[tuple[str, Participant]] = []
+    for model, temperature in product(study.models, temperatures(study)):
+        who = study_participant(study, model, temperature)
+        for arm, said in study.arms.items():
+            as_set = study_participant(study, model, temperature, **arm_of(said).settings)
+            found.append((model, InArm(as_set, arm, said, who.name)))
+        found += [] if study.arms else [(model, who)]
+    return found
 
 
 def study_extractor(study: Study) -> Participant | None:
