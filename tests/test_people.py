@@ -453,3 +453,8 @@ def test_published_answers_of_people_give_their_figures(name, tmp_path):
     found = answers(table, own, columns=columns, outputs=tmp_path / "out").headlines.iloc[0]
     assert found["estimate"] == pytest.approx(difference, abs=0.006)
     assert found["n_valid"] == len(table)
+    line = ["run", "--model", "sim/human", "--paradigm", str(own), "--items", str(tmp_path / "out")]
+    said = CliRunner().invoke(app, [*line, "--outputs", str(tmp_path / "out"), "--no-reports"])
+    assert said.exit_code == 0, said.output
+    (beside,) = compare(tmp_path / "out").differences.to_dict("records")
+    assert (beside["first"], beside["second"]) == ("sim/human", "people/mine")
