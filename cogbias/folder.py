@@ -9,10 +9,10 @@ __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT',
            'recorded_participant', 'declarations', 'mark_of_participant', 'latest_record', 'marks_of', 'shown_names_of',
            'shown_names_in', 'with_shown_name', 'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run',
            'runs', 'stored_analysis', 'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of',
-           'planned_answers', 'most_answers', 'readable_answers', 'short_groups', 'Missing', 'missing', 'keep_answers',
-           'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes', 'refused_answers', 'Call',
-           'Taken', 'taken', 'set_aside', 'settle', 'code_hash', 'content_of', 'state_of', 'make', 'report_file',
-           'status', 'verify']
+           'planned_answers', 'most_answers', 'readable_answers', 'short_groups', 'answers_to_others', 'Missing',
+           'missing', 'keep_answers', 'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes',
+           'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash', 'content_of', 'state_of',
+           'make', 'report_file', 'status', 'verify']
 
 # %% ../nbs/04_folder.ipynb #533e8cb6
 import hashlib
@@ -849,6 +849,18 @@ def short_groups(folder: Folder, asked: StoredRequest) -> list[str]:
         for group in dict.fromkeys(group_of.values())
         if read[group] < asked.valid_answers
     ]
+
+
+def answers_to_others(folder: Folder, asked: StoredRequest) -> int:
+    "How many stored answers are to prompts of the paradigm that this request does not ask."
+    rows = folder.rows(
+        "select count(*) from procedures c join answers a on a.procedure_id = c.procedure_id "
+        "join items i on i.item_id = a.item_id where c.participant_id = ? and c.method = ? "
+        "and i.paradigm = ? and a.item_id not in (select json_extract(l.value, '$[0]') "
+        "from lists s, json_each(s.rows) l where s.list_id = ?)",
+        *(asked.participant_id, asked.method, asked.paradigm, asked.list_id),
+    )
+    return rows[0][0]
 
 
 def _step(asked: StoredRequest, step: str | None) -> tuple[str, str, str]:

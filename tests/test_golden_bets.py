@@ -5,13 +5,14 @@ The reference files lie beside the repository, so the tests that need them skip 
 
 import json
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from cogbias.stats.published.bets import inferred_counts, published_bets, recomputed
 from cogbias.stats.bets import (
     BET_TRUTHS,
     KINDS,
@@ -23,6 +24,19 @@ from cogbias.stats.bets import (
     value_correct_sets,
 )
 from golden import DATA, beside, load
+
+PAGE = Path(__file__).parent.parent / "nbs" / "published" / "bets.ipynb"
+
+
+def functions_of_the_page() -> dict[str, Any]:
+    "What the page of the paper defines before its first figure."
+    import nbformat
+
+    cells = [each.source for each in nbformat.read(PAGE, 4).cells if each.cell_type == "code"]
+    (end,) = (place for place, source in enumerate(cells) if "def inferred_counts(" in source)
+    page: dict[str, Any] = {}
+    exec("\n".join(cells[: end + 1]), page)
+    return page
 
 
 def golden(name):
@@ -59,7 +73,9 @@ def test_published_accuracies_against_never_betting():
 def test_the_shipped_tables_are_the_published_ones():
     "Every accuracy, every P value and every inferred range, against a reading of the paper."
     theirs = json.loads((DATA / "bets_tables.json").read_text())
-    ours = recomputed(published_bets())
+    page = functions_of_the_page()
+    printed = page["published_bets"]()
+    ours = page["recomputed"](printed)
     cells = theirs["recomputed"]
     assert len(ours) == len(cells) == 224
     assert sorted(ours["p_printed"]) == sorted(cell["printed"] for cell in cells)
@@ -77,7 +93,7 @@ def test_the_shipped_tables_are_the_published_ones():
         if setting in row
     ]
     assert sorted(ours["percent"]) == sorted(percents)
-    found = inferred_counts(published_bets())
+    found = page["inferred_counts"](printed)
     for table, rows in theirs["inferred_from_p_values"].items():
         mine = found[found["p_table"] == int(table)]
         ranges = list(zip(mine["percent_low"], mine["percent_high"]))

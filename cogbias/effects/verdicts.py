@@ -25,7 +25,7 @@ from cogbias.stats.decisions import (
     BesidePeople,
     ClaimTests,
     Verdict,
-    adjust,
+    adjust_claims,
     beside_people,
     claim_tests,
     verdict,
@@ -232,8 +232,7 @@ def _judged(
     found = pd.DataFrame(tests, columns=names, dtype=float)
     found["family"] = [row[by[0]] if by else "the study" for row in rows]
     for _, part in found.groupby("family"):
-        corrected = adjust(part[names].to_numpy().ravel(), analysis.adjustment)
-        found.loc[part.index, names] = corrected.reshape(-1, 2)
+        found.loc[part.index, names] = adjust_claims(part[names], analysis.adjustment)
     told = zip(rows, found[names].to_dict("records"), bounds)
     judged = [row_verdict(row | p, analysis, near) for row, p, near in told]
     for name in ("verdict", "smallest", "reason"):
@@ -313,8 +312,7 @@ def likeness_of(
     analysis: Analysis = Analysis(),  # what was declared
 ) -> list[str]:  # a LikenessWord for each
     "The words for effects beside those of people, with their tests corrected together."
-    raw = np.array([each.tests for each in apart], float)
-    tests = adjust(raw.ravel(), analysis.adjustment).reshape(-1, 2)
+    tests = adjust_claims([each.tests for each in apart], analysis.adjustment)
     return [each.word(ClaimTests(*both), analysis.alpha) for each, both in zip(apart, tests)]
 
 

@@ -28,7 +28,7 @@ from cogbias.effects import (
 )
 from ..effects.bets import _are_published_questions, _things_of_questions, bars
 from ..participants import is_simulated
-from ..stats.decisions import OF_NUMBERS, adjust, least_p
+from ..stats.decisions import OF_NUMBERS, adjust_claims, least_p
 from ..study import PlannedCell, Study, study_paradigms, study_participants
 from ..tables import EFFECTS, EXACT, load_table
 from ..words import STATUSES, UNITS, is_bias
@@ -190,7 +190,7 @@ class Rule(NamedTuple):
     "How the headline of a study is decided."
 
     smallest: float  # effect of interest, in the unit of the design; nan: none is known
-    level: float = 0.025  # below which a p-value of its own has to be, so that it counts
+    level: float = 0.05  # below which a p-value of its own has to be, so that it counts
 
 
 def corrected_level(
@@ -198,9 +198,9 @@ def corrected_level(
     headlines: int = 1,  # of the family; each of the others finds one thing
 ) -> float:
     "Below which an uncorrected p-value has to be."
-    others, tiny = headlines - 1, 1e-9
-    family = [tiny, 1.0, *[0.0] * others, *[1.0] * others]
-    return float(analysis.alpha * tiny / adjust(family, analysis.adjustment)[0])
+    tiny = 1e-9
+    family = [(tiny, 1.0), *[(0.0, 1.0)] * (headlines - 1)]
+    return float(analysis.alpha * tiny / adjust_claims(family, analysis.adjustment)[0, 0])
 
 
 def fewest_to_exclude(
@@ -240,10 +240,9 @@ def power_of(
     if clusters < CLAIMS_FROM:
         return Power(clusters, why_none=STATUSES["few_clusters"].why)
     level, error, of_t = rule.level, design.error(spread, answers), t(max(design.df, 1))
-    found = of_t.ppf(1 - level / 2) + of_t.ppf(POWER)
-    beyond = of_t.ppf(1 - level) - of_t.ppf(1 - (1 - POWER) / 2)  # one of two things to come out
+    different, too_large = of_t.ppf(1 - level / 2) * error, of_t.ppf(1 - level) * error
     largest = (UNITS[unit].largest if unit in UNITS else None) or inf
-    effect = np.fmax(found * error, rule.smallest - beyond * error)
+    effect = np.fmax(different, rule.smallest - too_large) + of_t.ppf(POWER) * error
     if least_p(clusters, 1.0, unit)[0] >= level or effect > largest:
         effect = nan
     if not isfinite(rule.smallest):

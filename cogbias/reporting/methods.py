@@ -48,13 +48,9 @@ REFERENCES = {
     "Benjamini and Hochberg 1995": "Benjamini, Y., and Hochberg, Y. (1995). Controlling the false "
     "discovery rate. Journal of the Royal Statistical Society B, 57, 289-300. "
     "doi:10.1111/j.2517-6161.1995.tb02031.x",
-    "Benjamini and Yekutieli 2001": "Benjamini, Y., and Yekutieli, D. (2001). The control of the "
-    "false discovery rate in multiple testing under dependency. Annals of Statistics, 29, "
-    "1165-1188. doi:10.1214/aos/1013699998",
-    "Hochberg 1988": "Hochberg, Y. (1988). A sharper Bonferroni procedure for multiple tests of "
-    "significance. Biometrika, 75, 800-802. doi:10.1093/biomet/75.4.800",
-    "Dunn 1961": "Dunn, O. J. (1961). Multiple comparisons among means. Journal of the American "
-    "Statistical Association, 56, 52-64. doi:10.1080/01621459.1961.10482090",
+    "Shaffer 1986": "Shaffer, J. P. (1986). Modified sequentially rejective multiple test "
+    "procedures. Journal of the American Statistical Association, 81, 826-831. "
+    "doi:10.1080/01621459.1986.10478341",
     "Schuirmann 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests "
     "procedure and the power approach. Journal of Pharmacokinetics and Biopharmaceutics, 15, "
     "657-680. doi:10.1007/BF01068419",
@@ -65,14 +61,8 @@ REFERENCES = {
     "about effect measures. Statistics in Medicine, 27, 1693-1702. doi:10.1002/sim.3095",
 }
 ADJUSTMENT_SOURCES = {
-    "holm": ("Holm's method", "Holm 1979"),
-    "hochberg": ("Hochberg's method", "Hochberg 1988"),
-    "bonferroni": ("Bonferroni's method", "Dunn 1961"),
+    "holm": ("Holm's method", "Holm 1979, Shaffer 1986"),
     "benjamini_hochberg": ("the method of Benjamini and Hochberg", "Benjamini and Hochberg 1995"),
-    "benjamini_yekutieli": (
-        "the method of Benjamini and Yekutieli",
-        "Benjamini and Yekutieli 2001",
-    ),
 }
 
 # %% ../../nbs/reporting/07_methods.ipynb #d821debe
@@ -197,7 +187,8 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     said = "P-values are not corrected."
     if family := words_in(row, "family"):
         method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
-        said = f"P-values are corrected by {method} within the {family} ({source})."
+        said = f"P-values are corrected by {method} within the {family} ({source}); "
+        said += "at most one of the two null hypotheses of a headline can be true."
     if pd.isna(row["smallest"]):
         return said
     return (

@@ -6,6 +6,7 @@
 __all__ = ['Outcome', 'cancel_study', 'run_study']
 
 # %% ../../nbs/running/04_studies.ipynb #7d917d30
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from .cells import effects_of, installed_versions, lacking_estimates
 from .collecting import CellAsked, ask_cells, collect
 from ..design import moved_target_line, paradigm
 from ..elicitation.server import connections_kept
-from ..folder import Folder, begin_run, end_run
+from ..folder import Folder, answers_to_others, begin_run, end_run
 from ..elicitation.limits import limit_behind, metered
 from ..study.own_paradigms import declared_names, shared_places_line
 from ..participants.arms import control_lines
@@ -34,6 +35,7 @@ from cogbias.study import (
 )
 from ..tables import CogbiasError
 from ..training.trained_encoders import train_encoders, trained_name, with_checkpoints
+from ..words import counted
 
 # %% ../../nbs/running/04_studies.ipynb #b65b15b6
 class Outcome(NamedTuple):
@@ -51,6 +53,17 @@ class Outcome(NamedTuple):
         asked = {(cell["participant"], cell["paradigm"]) for cell in self.cells}
         keys = zip(self.effects["participant"], self.effects["paradigm"])
         return self.effects[[key in asked for key in keys]].reset_index(drop=True)
+
+
+def _said_of_others(folder: Folder, cells: Sequence[CellAsked]) -> list[str]:
+    "What is stored of cells that were asked now, and not part of their effects, a line each."
+    aside = {each.asked: answers_to_others(folder, each.asked) for each in cells if each.statuses}
+    return [
+        f"{asked.participant} in {asked.paradigm}: {counted(count, 'stored answer')} to prompts "
+        "that are no longer asked; effects leave them out"
+        for asked, count in aside.items()
+        if count
+    ]
 
 
 def _with_trained(
@@ -151,6 +164,7 @@ def run_study(
     said = _said_of_designs(study)
     if effects is not None:
         with Folder(outputs) as folder:
+            said += _said_of_others(folder, cells)
             said += lacking_estimates(folder, effects)
         if reports:
             lines, rendered = render_reports(outputs, jobs, progress)
