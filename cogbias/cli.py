@@ -371,14 +371,12 @@ def _pair(option: str, text: str, example: str, of_last: bool = False) -> tuple[
     return name, value
 
 
-def _number(option: str, text: str, example: str) -> float:
-    "A number of an option."
+def _value(text: str) -> object:
+    "A value of an option: JSON, or a text."
     try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is not a number; write it as in {example}", param_hint=option
-        ) from None
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _levels(pairs: list[str] | None) -> dict[str, list[str]] | None:
@@ -399,34 +397,21 @@ def _arms(pairs: list[str] | None) -> dict[str, str] | None:
     } or None
 
 
-def _limits(pairs: list[str] | None) -> dict[str, float]:
+def _settings(pairs: list[str] | None, option: str, example: str) -> dict[str, object]:
+    "NAME=VALUE as a table."
+    named = [_pair(option, text, example) for text in pairs or []]
+    return {name: _value(value) for name, value in named}
+
+
+def _limits(pairs: list[str] | None) -> dict[str, object]:
     "NAME=NUMBER as a table."
-    example = "usd=5"
-    named = [_pair("--limit", text, example) for text in pairs or []]
-    return {name: _number("--limit", text, example) for name, text in named}
+    return _settings(pairs, "--limit", "usd=5")
 
 
-def _prices(pairs: list[str] | None) -> dict[str, dict[str, float]]:
+def _prices(pairs: list[str] | None) -> dict[str, dict[str, object]]:
     "MODEL=IN,OUT as a table."
-    example, found = "openai/x=0.15,0.60", {}
-    for text in pairs or []:
-        name, both = _pair("--price", text, example, of_last=True)
-        sent, _, written = both.partition(",")
-        sides = {"in": sent, "out": written}
-        found[name] = {side: _number("--price", each, example) for side, each in sides.items()}
-    return found
-
-
-def _settings(pairs: list[str] | None) -> dict[str, object]:
-    "NAME=VALUE as a table; a value is JSON, or a text."
-    found = {}
-    for text in pairs or []:
-        name, value = _pair("--set", text, "max_tokens=64")
-        try:
-            found[name] = json.loads(value)
-        except (ValueError, RecursionError):
-            found[name] = value
-    return found
+    named = [_pair("--price", text, "openai/x=0.15,0.60", of_last=True) for text in pairs or []]
+    return {name: dict(zip(("in", "out"), map(_value, both.split(",")))) for name, both in named}
 
 
 def _settings_by_model(
@@ -437,7 +422,7 @@ def _settings_by_model(
 
     found = {}
     for model in models:
-        own = {} if is_simulated(model) else _settings(pairs)
+        own = {} if is_simulated(model) else _settings(pairs, "--set", "max_tokens=64")
         if model.startswith(("openai/", "anthropic/", "ollama/")):
             own |= {name: value for name, value in at_server.items() if value is not None}
         found |= {model: own} if own else {}
@@ -582,10 +567,10 @@ def list_names(
 
     Example: cogbias list paradigms
     """
-    from cogbias.tables import CogbiasError, nearest
+    from cogbias.tables import check_known
 
-    if what is not None and what not in LISTS:
-        raise CogbiasError(f"list: {what!r} is not known; {nearest(what, LISTS)}")
+    if what is not None:
+        check_known(what, LISTS, f"list: {what!r} is not known")
     found = {kind: made() for kind, made in LISTS.items() if what in (None, kind)}
     if as_json:
         _show_json(found if what is None else found[what])
@@ -867,7 +852,7 @@ def generate(
     try:
         with may_start([model], allow_command), metered(table_meter(study, out)):
             if of_settings:
-                _say_settings(write_settings(writer, out, wanted, seed), out)
+                _say_settings(write_settings(writer, out, wanted, seed=seed), out)
                 return
             (name,) = study.paradigms
             done = write_fillings(name, writer, out, wanted, instances, seed, attempts)
@@ -1049,6 +1034,10 @@ def site(
         Path | None,
         typer.Option("--out", parser=_path, metavar="DIR", help="Folder of the site [DIR/site]."),
     ] = None,
+    address: Annotated[
+        str,
+        typer.Option(metavar="URL", help="Where it will be published, for previews of links."),
+    ] = "",
 ) -> None:
     """Build a static website from a folder.
 
@@ -1056,7 +1045,7 @@ def site(
     """
     from cogbias.site.pages import build_site
 
-    _print(f"site      {build_site(folder, out, progress=True)}")
+    _print(f"site      {build_site(folder, out, True, address)}")
 
 
 @app.command()

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['LEAST_SHARE', 'DIFFERENCES', 'RANKS', 'FAMILIAR', 'names_beside', 'Comparison', 'with_shown_names', 'compare',
-           'difference_sentence', 'arm_sentence', 'for_readers', 'comparison_notes']
+           'compare_pairs', 'difference_word', 'difference_sentence', 'arm_sentence', 'for_readers', 'comparison_notes']
 
 # %% ../nbs/09_compare.ipynb #cc8787de
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
@@ -418,6 +419,34 @@ def compare(
     return with_shown_names(_compared(cells, chosen, alpha), shown)
 
 
+def _differences(
+    cells: Mapping[str, _InParadigm],
+    chosen: Sequence[str],
+    alpha: float,
+    pairs: Callable[[Sequence[str]], Iterable[tuple[str, str]]] = partial(combinations, r=2),
+) -> pd.DataFrame:
+    "The differences between those chosen, corrected together."
+    rows = [
+        {
+            "paradigm": name,
+            **_difference(paradigm(name), {who: cell.of[who] for who in pair}, alpha),
+        }
+        for name, cell in sorted(cells.items())
+        for pair in pairs([who for who in chosen if who in cell.of])
+    ]
+    return _corrected(pd.DataFrame(rows).reindex(columns=list(DIFFERENCES)), chosen, alpha)
+
+
+def compare_pairs(
+    outputs: Path,  # an outputs folder
+    pairs: Iterable[tuple[str, str]],  # of participants; people are second
+    alpha: float = 0.05,  # of the corrected tests
+) -> dict[tuple[str, str], pd.DataFrame]:  # pair -> its differences
+    "What `compare` finds of each of several pairs, corrected within the pair."
+    cells = _read_folder(outputs, ())
+    return {pair: _differences(cells, pair, alpha) for pair in pairs}
+
+
 def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
     "Those who are no people; ranks are over prompts that all of them answered."
     return {name: each for name, each in of.items() if not name.startswith(PEOPLE)}
@@ -425,39 +454,43 @@ def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
 
 def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: float) -> Comparison:
     "The comparison of those chosen, paradigm by paradigm."
-    differences, ranks, familiar, of_arms, here = [], [], [], [], {}
-    for name, cell in sorted(cells.items()):
-        asked = paradigm(name)
-        here[name] = {each: cell.of[each] for each in chosen if each in cell.of}
-        known = here[name]
-        for rows, pairs in ((differences, combinations(known, 2)), (of_arms, arm_pairs(known))):
-            both = [{each: known[each] for each in pair} for pair in pairs]
-            rows += [{"paradigm": name, **_difference(asked, of, alpha)} for of in both]
-        for each, answers in here[name].items():
-            if (row := familiar_row(asked.headline, each, answers)) is not None:
-                familiar.append({"paradigm": name, **row})
-    if not differences:
+    table = _differences(cells, chosen, alpha)
+    if not len(table):
         raise CogbiasError(
             f"{', '.join(chosen)}: no paradigm was answered by two of them; nothing to compare"
         )
-    table, arms = (
-        _corrected(pd.DataFrame(rows).reindex(columns=list(DIFFERENCES)), chosen, alpha)
-        for rows in (differences, of_arms)
-    )
-    for name, mine in table.groupby("paradigm", sort=False):
-        ranks += [
-            {"paradigm": name, **row}
-            for row in _rank_rows(paradigm(name).headline, _models(here[name]), mine)
-        ]
+    ranks, familiar = [], []
+    for name, cell in sorted(cells.items()):
+        asked = paradigm(name).headline
+        known = {who: cell.of[who] for who in chosen if who in cell.of}
+        mine = table[table["paradigm"] == name]
+        if len(mine):
+            rows = _rank_rows(asked, _models(known), mine)
+            ranks += [{"paradigm": name, **row} for row in rows]
+        for who, answers in known.items():
+            if (row := familiar_row(asked, who, answers)) is not None:
+                familiar.append({"paradigm": name, **row})
     whole = dict.fromkeys(("rank", "rank_low", "rank_high", "n_clusters"), "Int64")
     return Comparison(
         table,
         pd.DataFrame(ranks, columns=list(RANKS)).astype(whole),
         pd.DataFrame(familiar, columns=list(FAMILIAR)),
-        arms,
+        _differences(cells, chosen, alpha, arm_pairs),
     )
 
 # %% ../nbs/09_compare.ipynb #03bb4671
+def difference_word(
+    row: Mapping[str, Any],  # of the differences
+) -> str:
+    "The verdict on one difference: who shows more, or how the first compares with people."
+    if like := words_in(row, "likeness"):
+        return f"{LIKENESS[like]} {row['second']}"
+    if row["larger"] in ("tied", "not told apart"):
+        return row["larger"]
+    more = "shows more" if is_bias(row["unit"]) else "is right more often"
+    return f"{row['larger']} {more}"
+
+
 def difference_sentence(
     row: Mapping[str, Any],  # of the differences
 ) -> str:
@@ -470,14 +503,14 @@ def difference_sentence(
     known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
     ends = ", ".join(signed(row[name], DIGITS) for name in ("ci_low", "ci_high"))
     size = f"{signed(row['estimate'], DIGITS)}{f' [{ends}]' if known else ''} {row['unit']}"
-    if like := words_in(row, "likeness"):
-        return f"{row['first']} {LIKENESS[like]} {row['second']}: a difference of {size}"
+    said = difference_word(row)
+    if words_in(row, "likeness"):
+        return f"{row['first']} {said}: a difference of {size}"
     if row["larger"] == "not told apart":
         rough = row["status"] not in CLAIMABLE and words_in(row, "detail")
         doubt = f" ({rough}: too rough for a claim)" if rough else ""
-        return f"{row['first']} and {row['second']} are not told apart: {size}{doubt}"
-    more = "shows more" if is_bias(row["unit"]) else "is right more often"
-    return f"{row['larger']} {more}: {row['first']} minus {row['second']} is {size}"
+        return f"{row['first']} and {row['second']} are {said}: {size}{doubt}"
+    return f"{said}: {row['first']} minus {row['second']} is {size}"
 
 
 def arm_sentence(

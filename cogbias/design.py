@@ -27,7 +27,6 @@ from importlib.metadata import entry_points
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +45,7 @@ from cogbias.tables import (
     load_outside_items,
     nearest,
     shipped,
+    check_known,
 )
 
 # %% ../nbs/02_design.ipynb #64f45569
@@ -98,9 +98,8 @@ class Contrast:
 
     def __post_init__(self) -> None:
         for name, known in {"kind": contrast_kinds(), **_WORDS}.items():
-            if (word := getattr(self, name)) not in known:
-                said = f"{name} {word!r} is not known; {nearest(word, known)}"
-                raise CogbiasError(f"contrast {self.measure!r}: {said}")
+            word = getattr(self, name)
+            check_known(word, known, f"contrast {self.measure!r}: {name} {word!r} is not known")
         if self.outcome == "role" and not self.score:
             raise CogbiasError(f"contrast {self.measure!r}: score names no role; give each its own")
 
@@ -189,7 +188,7 @@ def check_items(
     for what, values in found.items():
         for row, each in values[~values.isin(known[what])].items():
             said = f"{record(row)} has the {what} {each!r}, which is not declared"
-            raise CogbiasError(f"{paradigm.name}: {said}; {nearest(each, known[what])}")
+            check_known(each, known[what], f"{paradigm.name}: {said}")
     return items
 
 
@@ -207,9 +206,8 @@ def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
         check_settings(paradigm.name, make, settings, "{name!r} is not an argument of its items()")
         table = make(**settings) if is_ours else identified(make(**settings))
         for what, names, there in _named_by(paradigm, table) if settings.keys() <= {"seed"} else ():
-            for each in [name for name in names if name not in there]:
-                said = f"no item has the {what} {each!r}; {nearest(each, there)}"
-                raise CogbiasError(f"{paradigm.name}: {said}")
+            for each in names:
+                check_known(each, there, f"{paradigm.name}: no item has the {what} {each!r}")
         return check_items(paradigm, table)
 
     @wraps(make)
@@ -374,9 +372,8 @@ def paradigm(
 ) -> Paradigm:
     "The paradigm of that name."
     known = _installed_paradigms()
-    if not isinstance(name, str) or name not in known:
-        raise CogbiasError(f"paradigm {name!r} is not known; {nearest(name, known)}")
-    return known[name]()
+    check_known(str(name), known, f"paradigm {name!r} is not known")
+    return known[str(name)]()
 
 # %% ../nbs/02_design.ipynb #24f64533
 def with_files(
@@ -479,17 +476,15 @@ def load_items(
     return load_outside_items(path, _installed_paradigms())
 
 # %% ../nbs/02_design.ipynb #5d09bef3
-SOURCE_COLUMNS = MappingProxyType(
-    {
-        "data_set": "which published set the item belongs to",
-        "source_file": "file inside the data set",
-        "source_record": "number of the record in that file",
-        "also_in": "other places with the same item, as file#record",
-        "usable": "whether the item may be asked",
-        "problem": "codes of what is wrong; empty where nothing is",
-        "note": "codes of what a reader should know",
-    }
-)
+SOURCE_COLUMNS = {
+    "data_set": "which published set the item belongs to",
+    "source_file": "file inside the data set",
+    "source_record": "number of the record in that file",
+    "also_in": "other places with the same item, as file#record",
+    "usable": "whether the item may be asked",
+    "problem": "codes of what is wrong; empty where nothing is",
+    "note": "codes of what a reader should know",
+}
 
 # %% ../nbs/02_design.ipynb #6bc5b30b
 def _in_its_kind(column: pd.Series) -> pd.Series:
@@ -522,11 +517,8 @@ def usable_items(
     paradigm: str,  # suite/name
 ) -> pd.DataFrame:  # an items table of that paradigm
     "The imported items of one paradigm that may be asked."
+    check_known(paradigm, {*table["paradigm"]}, f"items table: no item of {paradigm!r}")
     ours = table[table["paradigm"] == paradigm]
-    if ours.empty:
-        raise CogbiasError(
-            f"items table: no item of {paradigm!r}; {nearest(paradigm, table['paradigm'].unique())}"
-        )
     asked = ours.get("usable", pd.Series(True, index=ours.index))  # made items are all in use
     asked = asked.astype(bool)
     kept = ours[asked].reset_index(drop=True).fillna({"problem": "", "note": ""})
@@ -612,9 +604,11 @@ def size_words(
 
 # %% ../nbs/02_design.ipynb #0ec32379
 @cache
-def _published_people() -> pd.DataFrame:
-    "What people did in all paradigms, as published."
-    return pd.read_csv(shipped("data", "human_reference.csv"))
+def _published_people() -> dict[str, pd.DataFrame]:
+    "What people did, as published, by paradigm; nobody did anything in a paradigm without a name."
+    table = pd.read_csv(shipped("data", "human_reference.csv")).set_index("paradigm")
+    found = {name: rows.reset_index(drop=True) for name, rows in table.groupby(level=0)}
+    return found | {"": table.head(0).reset_index(drop=True)}
 
 
 # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
@@ -622,8 +616,8 @@ def human_reference(
     paradigm: str,  # suite/name
 ) -> pd.DataFrame:
     "What people do in this paradigm, as published, or as a user's file says."
-    table = _published_people()
-    found = table[table.paradigm == paradigm].drop(columns="paradigm").reset_index(drop=True)
+    known = _published_people()
+    found = known.get(paradigm, known[""]).copy()
     brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
     if brought and brought.people:
         return pd.DataFrame(list(brought.people), columns=found.columns)

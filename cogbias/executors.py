@@ -13,27 +13,18 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing import connection, get_all_start_methods, get_context, parent_process
 from queue import SimpleQueue
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 from .tables import CogbiasError
 
 # %% ../nbs/07_executors.ipynb #94c45e18
-class _NoBar:
-    "In place of a bar that nobody sees: a bar of tqdm takes a lock with it, seen or not."
-
-    def __enter__(self) -> "_NoBar":
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        pass
-
-    def update(self, count: int = 1) -> None:
-        "Nothing to show."
+# in place of a bar that nobody sees: a bar of tqdm takes a lock with it, seen or not
+_NO_BAR = nullcontext(SimpleNamespace(update=lambda count=1: None))
 
 
 def bar(
@@ -46,7 +37,7 @@ def bar(
     "A bar that says how far something is, how fast it goes, and how long it will take."
     in_notebook = type(sys.stderr).__module__.startswith("ipykernel")
     if not (wanted and (sys.stderr.isatty() or in_notebook)):
-        return _NoBar()
+        return _NO_BAR
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without widgets a notebook shows a bar of text
         from tqdm.auto import tqdm

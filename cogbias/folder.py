@@ -394,7 +394,7 @@ def keep_participant(folder: Folder, who: Participant) -> str:
 
 
 def add_facts(folder: Folder, participant_id: str, facts: Mapping[str, Any]) -> None:
-    "Add what a participant has learnt about itself while it answered."
+    "Add what a participant has learned about itself while it answered."
     query = "update participants set facts = json_patch(facts, ?) where participant_id = ?"
     with folder.at_once() as db:
         db.execute(query, (_json(dict(facts)), participant_id))

@@ -6,12 +6,12 @@
 __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'PACKAGE', 'IDENTITY', 'ANSWERS', 'STATUSES', 'METHODS', 'EXACT',
            'FILLING_STATUSES', 'FILLING_VERDICTS', 'ITEMS', 'TRIALS', 'READ_BY_OTHERS', 'READINGS', 'ACCURACY_GAIN',
            'EFFECTS', 'FILLINGS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE',
-           'CogbiasError', 'nearest', 'shortened', 'first_line', 'as_given', 'matching', 'content_hash', 'is_empty',
-           'plain_value', 'kind_of', 'Column', 'check_columns', 'Schema', 'shipped', 'Option', 'option', 'answer_range',
-           'outside_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written',
-           'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'json_object', 'timestamp',
-           'refused_by_system', 'whole_file', 'save_table', 'with_plain_types', 'load_table', 'check_outside_items',
-           'load_outside_items', 'given_table']
+           'CogbiasError', 'nearest', 'check_known', 'shortened', 'first_line', 'as_given', 'matching', 'content_hash',
+           'is_empty', 'plain_value', 'kind_of', 'Column', 'check_columns', 'Schema', 'shipped', 'Option', 'option',
+           'answer_range', 'outside_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless',
+           'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'given_text', 'toml_table',
+           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'with_plain_types',
+           'load_table', 'check_outside_items', 'load_outside_items', 'given_table']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -27,6 +27,7 @@ import re
 import stat
 import sys
 import threading
+import tomllib
 from collections.abc import (
     Callable,
     Collection,
@@ -72,15 +73,24 @@ LISTED = 20  # names in one message at the most
 def nearest(
     name: str,  # what was asked for
     known: Iterable[str],  # what there is
-    count: int = 3,  # how many suggestions at the most
 ) -> str:  # a remedy to append to an error message
     "Say which known names are closest to `name`."
     known = sorted(map(str, known))
-    close = difflib.get_close_matches(str(name), known, n=count, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(repr(each) for each in close) + "?"
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
     return "known: " + (", ".join(known[:LISTED]) or "none") + more
+
+
+def check_known(
+    name: Any,  # as it was given
+    known: Collection[Any],  # what there is
+    said: str,  # of a name that is not among them
+) -> None:
+    "Refuse a name that is not known, and say which known ones are closest."
+    if name not in known:
+        raise CogbiasError(f"{said}; {nearest(name, known)}")
 
 # %% ../nbs/00_tables.ipynb #2fdd436f
 def shortened(
@@ -310,6 +320,11 @@ class Schema:
         "The column names, in order."
         return [column.name for column in self.columns]
 
+    @cached_property
+    def known(self) -> dict[str, Column]:
+        "Name -> column, of all that a table may have."
+        return {each.name: each for each in (*self.columns, *self.beside)}
+
     @property
     def meanings(self) -> dict[str, str]:
         "Name -> meaning of every column, in order."
@@ -323,13 +338,10 @@ class Schema:
         "Return `table` unchanged, or raise a CogbiasError that names the column and row at fault."
         what = f"{self.name} table"
         check_columns(table, *self.names, what=what)
-        unknown = [name for name in table.columns if name not in self.names]
-        if unknown and not self.open:
-            near = nearest(str(unknown[0]), self.names)
-            raise CogbiasError(f"{what}: unknown column {unknown[0]!r}; {near}")
-        known = {each.name: each for each in (*self.columns, *self.beside)}
         for name, values in table.items():
-            find = known[name].first_fault if name in known else _factor_fault
+            if not self.open:
+                check_known(name, self.names, f"{what}: unknown column {name!r}")
+            find = self.known[name].first_fault if name in self.known else _factor_fault
             if fault := find(values.tolist()):
                 row, said = fault
                 told = f"{what}: column {name!r} {said} in {record(row)}"
@@ -351,7 +363,7 @@ class Schema:
                 + (", may be lacking" if each in self.beside else ""),
                 "meaning": each.meaning,
             }
-            for each in (*self.columns, *self.beside)
+            for each in self.known.values()
         ]
         return pd.DataFrame(rows)
 
@@ -587,7 +599,7 @@ def identified(
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:  # a checked items table
     "Check the rows and give each its id; an empty text that an item may lack is none."
-    for each in (*ITEMS.columns, *ITEMS.beside):
+    for each in ITEMS.known.values():
         if each.optional and each.kind == "text" and each.name in table:
             texts = table[each.name].astype("object")
             table = table.assign(**{each.name: texts.where(texts.astype(bool), None)})
@@ -613,10 +625,7 @@ def item_table(
 # %% ../nbs/00_tables.ipynb #96ef4706
 def _format_of(path: Path) -> str:
     "The ending of a table file; an error for any other."
-    if path.suffix not in _WRITERS:
-        raise CogbiasError(
-            f"{path}: cannot tell the format from {path.suffix!r}; use one of {', '.join(_WRITERS)}"
-        )
+    check_known(path.suffix, _WRITERS, f"{path}: cannot tell the format from {path.suffix!r}")
     return path.suffix
 
 # %% ../nbs/00_tables.ipynb #c7325658
@@ -765,6 +774,32 @@ def file_text(
     "The text of a regular file of a bearable size."
     return check_file(path, most).read_text(encoding="utf-8")
 
+
+def given_text(
+    path: Path,  # that a user named
+    most: int = LARGEST_TEXT,  # bytes
+) -> str:
+    "The text of a user's file."
+    try:
+        return file_text(path, most)
+    except FileNotFoundError:
+        raise CogbiasError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError:
+        raise CogbiasError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:  # a folder, or a file that nobody may read
+        raise refused_by_system(path, "read", error) from None
+
+
+def toml_table(
+    name: str,  # of a file, for messages
+    text: str,  # what it holds
+) -> dict[str, Any]:
+    "What a text in TOML says."
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))  # the mark that some editors put first
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+        raise CogbiasError(f"{name}: is not valid TOML: {error}; put texts into quotes") from None
+
 # %% ../nbs/00_tables.ipynb #879ee610
 def json_object(
     text: str | bytes,  # of a record
@@ -856,7 +891,7 @@ _NO_NUMBER = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # as other
 
 def _read_csv(path: Path, schema: Schema) -> pd.DataFrame:
     "Texts as they were written; an empty cell is the only one that holds nothing."
-    known = {each.name: each.kind for each in (*schema.columns, *schema.beside)}
+    known = {name: each.kind for name, each in schema.known.items()}
     numbers = [name for name, kind in known.items() if kind in ("integer", "number", "flag")]
     names = pd.read_csv(path, nrows=0).columns
     table = pd.read_csv(
@@ -918,7 +953,7 @@ def with_plain_types(
 ) -> pd.DataFrame:  # the same content
     "The table with its columns as pandas keeps them by default, and with what CSV has lost."
     table = check_columns(table, what=f"{schema.name} table")
-    kinds = {each.name: each.kind for each in (*schema.columns, *schema.beside)}
+    kinds = {name: each.kind for name, each in schema.known.items()}
     packed = [name for name in table.columns if kinds.get(name) in ("list", "mapping")]
     from_csv = any(isinstance(value, str) for name in packed for value in table[name])
     made: dict[str, pd.Series] = {}
@@ -994,11 +1029,8 @@ def check_outside_items(
     "Check items that come from outside; each is of a known paradigm."
     made = identified(with_plain_types(table, ITEMS), record)
     for row, name in enumerate(made["paradigm"]):
-        if name not in known:
-            raise CogbiasError(
-                f"items table: column 'paradigm' holds {name!r:.60} in {record(row)}, "
-                f"which is not known; {nearest(name, known)}"
-            )
+        said = f"column 'paradigm' holds {name!r:.60} in {record(row)}"
+        check_known(name, known, f"items table: {said}, which is not known")
     return made
 
 

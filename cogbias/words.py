@@ -77,7 +77,7 @@ STATUSES = {
         "answers to each prompt agree, no interval",
     ),
     Status.SEPARATED: StatusWords(
-        "each condition always gives the same answer, and the two answers differ: a standardised "
+        "each condition always gives the same answer, and the two answers differ: a standardized "
         "difference is infinite",
         "each condition always gives the same answer",
     ),
@@ -153,7 +153,7 @@ BATCHES = {
     "validating": "being checked",
     "in_progress": "running",
     "finalizing": "nearly done",
-    **dict.fromkeys(("cancelling", "canceling"), "being cancelled"),
+    **dict.fromkeys(("cancelling", "canceling"), "being canceled"),
     **dict.fromkeys(("completed", "ended"), "answered"),
     "failed": "refused",
     "expired": "expired",
@@ -379,7 +379,7 @@ _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive number means** "
     "that {positive}.",
     context="*Black: this participant, 95% interval. Green, where comparable results are known: "
-    "people, as published. Grey: unbiased baselines, on the same prompts.*",
+    "people, as published. Gray: unbiased baselines, on the same prompts.*",
     effect="*Default* is the main estimate: conditional on a readable answer, with "
     "standard errors clustered by related prompts. *Published* is the formula of the paper, quirks "
     "included.",
@@ -396,7 +396,7 @@ _OF_AN_ACCURACY = ReportWords(
     opening="**What is asked.** {summary}\n\n**What is right.** {norm}\n\n**Zero is** the best "
     "constant policy: always the option in the same position, or always the same words. **A "
     "positive number means:** {positive}. This is an accuracy, not a bias.",
-    context="*Black: this participant, 95% interval. Grey: simulated responders, on the same "
+    context="*Black: this participant, 95% interval. Gray: simulated responders, on the same "
     "prompts. The marks show what is scored without reading the question: by guessing, by the "
     "best constant policy, and by knowing only the type of a bet.*",
     effect="*Default* is the main estimate: conditional on a readable answer, tied options "
@@ -423,7 +423,7 @@ SAME_SCALE = (
     "covers other clusters of prompts, people's cover other people."
 )
 POOLED_SD = (
-    "A standardised difference (pooled SD) in people is divided by how much people differ; in a "
+    "A standardized difference (pooled SD) in people is divided by how much people differ; in a "
     "model, by the noise of its own answers, so it grows without limit as temperature falls. "
     "Compare its sign, never its size."
 )

@@ -88,22 +88,16 @@ def test_planted_effects_come_back_from_a_study_file(model, tmp_path):
     )
     called("run", file, "--outputs", folder, "--allow-command", "--no-reports")
     check_effects_of_arms(folder, model)
-    again = called("run", file, "--outputs", folder, "--allow-command", "--no-reports", "--json")
+    text = tmp_path / "opposite.txt"
+    text.write_text(f"{ARMS['opposite']}\n")
+    arms = [f"none={ARMS['none']}", f"control={ARMS['control']}", f"opposite=@{text}"]
+    given = [part for each in arms for part in ("--arm", each)]  # the same on the command line
+    again = called(
+        "run", file, *given, "--outputs", folder, "--allow-command", "--no-reports", "--json"
+    )
     assert [cell["asked"] for cell in json.loads(again)["cells"]] == [0] * 6
     printed = called("compare", folder)
     assert "Effects of arms" in printed and "opposite reduces the bias by" in printed
-
-
-def test_planted_effects_come_back_from_the_command_line(model, tmp_path):
-    folder, text = tmp_path / "out", tmp_path / "opposite.txt"
-    text.write_text(f"{ARMS['opposite']}\n")
-    arms = [f"none={ARMS['none']}", f"control={ARMS['control']}", f"opposite=@{text}"]
-    given = [part for each in arms for part in ("--arm", each)]
-    given += [part for each in NAMES for part in ("--paradigm", each)]
-    given += ["--where", "variant=base", "--model", model, "--method", "option_probability"]
-    given += ["--outputs", folder]
-    called("run", *given, "--allow-command", "--no-reports")
-    check_effects_of_arms(folder, model)
 
 
 @pytest.mark.parametrize("by", ["a study file", "the command line"])
@@ -206,9 +200,3 @@ def test_a_local_model_reads_its_own_system_text_and_that_of_the_arm():
     who = InArm(participant("hf/tiny"), "opposite", ARMS["opposite"])
     read = who.rendered(who.told(Request(asked, 0, 0)).item)
     assert f"Be brief.\n\n{ARMS['opposite']}<" in read
-
-
-def test_an_arm_stands_in_the_name():
-    study = make_study(models=["openai/x"], paradigms=["classic/framing"], arms=ARMS)
-    names = [who.name for _, who in participants_by_model(study)]
-    assert names == [f"openai/x arm={arm}" for arm in ARMS]

@@ -277,8 +277,8 @@ def test_cancel_ends_it_and_the_rest_is_asked_again(
 ) -> None:
     double, study = left_running
     (line,) = cancel_study(study, tmp_path)
-    assert "is being cancelled; run with --batch" in line and double.held[0].cancelled
-    assert "is being cancelled" in folder_status(tmp_path).batches[0]
+    assert "is being canceled; run with --batch" in line and double.held[0].cancelled
+    assert "is being canceled" in folder_status(tmp_path).batches[0]
     double.looks = 0
     run(study, tmp_path)
     assert len(double.held) == 1

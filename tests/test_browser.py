@@ -106,15 +106,16 @@ def choose_option(browser: webdriver.Chrome, label: int, option: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_from_a_number_to_one_answer(
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_from_the_first_page_to_one_answer(
     browser: webdriver.Chrome, site: Path, width: int, theme: str
 ) -> None:
     resize(browser, width)
     choose(browser, theme)
     browser.get_log("browser")
     browser.get((site / "index.html").resolve().as_uri())
-    wait_for(browser, ".matrix a.behind")[0].click()
+    wait_for(browser, ".matrix a.behind")[0].click()  # the first of three clicks
     assert len(wait_for(browser, ".prompts tbody tr")) > 10
     counted = words(browser, "#count")
     wait_for(browser, ".prompts tbody a")[0].click()
@@ -137,6 +138,30 @@ def test_from_a_number_to_one_answer(
     )
     assert rows.startswith("item_id,condition,cluster,")
     assert f"{rows.count(chr(10)) - 1} of" in fewer[0].replace(",", "")
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (390, "light")])
+def test_from_the_first_page_to_two_participants(
+    browser: webdriver.Chrome, site: Path, width: int, theme: str
+) -> None:
+    resize(browser, width)
+    choose(browser, theme)
+    browser.get_log("browser")
+    browser.get((site / "index.html").resolve().as_uri())
+    wait_for(browser, "main a[href='compare.html']")[0].click()
+    links = wait_for(browser, "main li a:not([href*=people-as-published])")
+    links[0].click()
+    pair = words(browser, "main p.key a")[:2]
+    assert len(wait_for(browser, ".forest tbody tr:not(.group)")) > 0
+    assert browser.execute_script(FAULTS) == []
+    saved = wait_for(browser, "a[download]")[0].get_attribute("href")
+    assert Path(saved.removeprefix("file://")).read_text().startswith("paradigm,measure,")
+    wait_for(browser, ".forest td.answers a")[0].click()
+    wait_for(browser, ".prompts tbody a")[0].click()
+    wait_for(browser, ".cards article.open h4 + *")
+    shown = words(browser, ".cards article.open h4")
+    assert pair == shown
     assert browser.get_log("browser") == []
 
 

@@ -1,4 +1,4 @@
-"""What models write into stories: every rule broken once, servers, hostile tables, many writers."""
+"""What models write into stories: broken rules, servers, hostile tables, many writers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from cogbias.effects import estimate_effects
 from cogbias.fillings import writing
 from cogbias.fillings.review import broken_rules
 from cogbias.fillings.writing import generate
-from cogbias.kits.frames import FORMS, Gap
+from cogbias.kits.frames import Gap
 from cogbias.kits.scenario import (
     CHANGE,
     Metric,
@@ -56,14 +56,6 @@ def story(**gaps: Gap) -> Scenario:
 
 
 ONE = story(goods=Gap("things that an office needs", "plural noun", most=5))
-GOOD = {
-    "noun phrase": "a depot",
-    "plural noun": "old depots",
-    "verb phrase": "build a depot",
-    "clause": "the depot stays",
-    "question": "who builds a depot",
-    "sentence": "The depot stays.",
-}
 
 
 @dataclass
@@ -97,33 +89,13 @@ def attempts(path: Path) -> list[tuple[str, str]]:
 
 
 class TestRules:
-    "Every rule broken once, recorded with its status and detail, and asked again."
+    "A broken rule is recorded with its status and detail, and asked again."
 
     BREACHES = [
-        *(
-            (form, wrong, f"is no {form}")
-            for form, wrong in [
-                ("noun phrase", "depot"),
-                ("plural noun", "the depots"),
-                ("verb phrase", "Build a depot"),
-                ("clause", "The depot stays"),
-                ("question", "the depot"),
-                ("sentence", "the depot stays"),
-            ]
-        ),
-        ("noun phrase", "a " + "very " * 20 + "big depot", "has 23 words; 20 at the most"),
-        ("noun phrase", "a depot with 3 gates", "holds a number"),
-        ("noun phrase", "a depot with ½ a gate", "holds a number"),
-        ("noun phrase", "a secret depot", "holds the word 'secret'"),
-        ("noun phrase", "a <script>alert(1)</script> depot", "holds brackets"),
-        ("noun phrase", "a place of this kind", "repeats its instruction"),
-        ("noun phrase", "the answer is A place of this kind", "repeats its instruction"),
-        ("noun phrase", "a office", "wrong article in 'a office'"),
-        ("noun phrase", "a depot. It is old", "is more than one sentence"),
         ("sentence", "It stays. It is old.", "is more than one sentence"),
-        ("noun phrase", "a depot \u202e here", "U+202E"),
+        ("noun phrase", "a secret depot", "holds the word 'secret'"),
+        ("noun phrase", "a place of this kind", "repeats its instruction"),
         ("noun phrase", "a " + "x" * 9000, "is cut here, after 4000 of 9002 characters"),
-        ("noun phrase", "  ", "is empty"),
     ]
 
     @pytest.mark.parametrize(("form", "text", "said"), BREACHES)
@@ -131,7 +103,8 @@ class TestRules:
         self, form: str, text: str, said: str, tmp_path: Path
     ) -> None:
         case = story(text=Gap("a place of this kind", form, without=("secret",)))
-        writer = Writer({"text": GOOD[form]}, {1: json.dumps({"text": text})})
+        good = "The depot stays." if form == "sentence" else "a depot"
+        writer = Writer({"text": good}, {1: json.dumps({"text": text})})
         path = tmp_path / "written.jsonl"
         done = generate(case, writer, path, settings=1)
         first, second = attempts(path)
@@ -140,25 +113,16 @@ class TestRules:
         assert "An earlier try was refused" in writer.asked[1].item["prompt"]
         assert writer.asked[0].seed != writer.asked[1].seed
         assert len(broken_rules(load_fillings(path))) >= 1
-        assert set(FORMS) == set(GOOD)
 
     ANSWERS = [
         ("I would rather not.", "unreadable", "no JSON object"),
-        ('{"goods": 3}', "unreadable", "no text for 'goods'"),
-        ('{"goods": "to', "unreadable", "no JSON object"),
         ("{" * 2_000_000, "unreadable", "no JSON object"),
         (
             Answer("truncated", '{"goods": "to', finish_reason="length"),
             "unreadable",
             "no JSON object; the answer was cut off",
         ),
-        (
-            Answer("refusal", "I cannot help with that."),
-            "unreadable",
-            "no JSON object; the writer refused",
-        ),
         (Answer("error", None, detail="timed out \ud800"), "error", "timed out \ufffd"),
-        (Answer("no_response", None), "error", "no response"),
     ]
 
     @pytest.mark.parametrize(("said", "status", "detail"), ANSWERS)
@@ -168,21 +132,6 @@ class TestRules:
         path = tmp_path / "written.jsonl"
         done = generate(ONE, Writer({"goods": "old tools"}, {1: said}), path, settings=1)
         assert attempts(path) == [(status, detail), ("ok", "")] and done.whole == 1
-
-    def test_a_retelling_that_tells_more_is_refused(self, tmp_path: Path) -> None:
-        case = replace(
-            ONE,
-            situation={"control": "[[act]]", "treatment": "[[told]]"},
-            gaps={
-                "act": Gap("an act of yours", "clause", only="control"),
-                "told": Gap("[[act]]", "clause", only="treatment", retells="act"),
-            },
-        )
-        good = {"act": "you left", "told": "a colleague of yours left"}
-        writer = Writer(good, {2: '{"told": "a colleague of yours ran"}'})
-        path = tmp_path / "written.jsonl"
-        assert generate(case, writer, path, settings=1).whole == 1
-        assert "tells more than 'you left' of somebody else" in attempts(path)[1][1]
 
     def test_what_quotes_a_refused_text_is_written_again_with_it(self, tmp_path: Path) -> None:
         case = story(plan=Gap("a project"), news=Gap("how [[plan]] went", "sentence"))
@@ -318,16 +267,6 @@ class TestManyWriters:
             each.join(60)
         assert [each.exitcode for each in running] == [0] * 4
         assert len(load_fillings(path)) == 25  # nothing was asked twice
-
-    def test_two_participants_write_into_one_table(self, table: Path) -> None:
-        other = Writer({"goods": "new tools"}, name="double/other temperature=0.7")
-        assert generate(ONE, other, table, settings=3).whole == 3
-        items = items_of(table)
-        assert items["generator"].value_counts().to_dict() == {
-            "double/writer": 12,
-            "double/other temperature=0.7": 12,
-        }
-        assert items["pair_id"].nunique() == 3 * 2 * 2 and items["cluster"].nunique() == 3
 
     def test_three_stories_told_thirty_times_are_three(self, tmp_path: Path) -> None:
         "However many settings they are told in; they were counted as thirty independent texts."

@@ -77,17 +77,6 @@ def test_a_file_makes_the_items_that_python_makes() -> None:
     assert own.contrasts == in_python.contrasts
 
 
-def test_variants_scale_numbers_and_personas_are_told() -> None:
-    more = 'variants = ["base", "no_persona", "odd"]\npersona = "You are a nurse."\n'
-    items = paradigm_of_files({**FILES, "lost.toml": more + TEXT}).items()
-    assert items[items["variant"] == "odd"]["prompt"].str.contains(r"\$97", regex=True).any()
-    told = items["system"].str.startswith("You are a nurse.")
-    assert (told == (items["variant"] != "no_persona")).all()
-    assert items["system"].str.contains("Nothing but the letter").all()  # the usual message
-    silent = paradigm_of_files({**FILES, "lost.toml": 'system = ""\n' + TEXT}).items()
-    assert silent["system"].isna().all()
-
-
 def test_wordings_in_a_table_in_the_file_and_in_a_data_frame_are_the_same() -> None:
     inline = "".join(
         f'[[wordings]]\nname = "{name}"\noptions = ["sell", "keep"]\ntarget = "B"\n'

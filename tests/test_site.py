@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import nbformat
+import pandas as pd
 import pytest
 from hostile import (
     ACT,
@@ -33,7 +34,8 @@ from hostile import (
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from cogbias.reporting.claims import Claim, claim
+from cogbias.compare import compare
+from cogbias.reporting.claims import Claim, claim, signed
 from cogbias.folder import Folder, report_file, requests, trials
 from cogbias.reporting.markup import clean_html, markdown_html
 from cogbias.running.rendering import render_reports
@@ -94,6 +96,31 @@ def test_all_pages_say_what_the_claims_say(site: Path) -> None:
         assert said.text in report[:3000] and said.reason in report
         assert f"{said.word}: {said.text}" in study
     assert "sim/ human" in text(page(site, "answers.html"))
+
+
+def test_two_participants_are_compared_as_the_command_does(site: Path) -> None:
+    pages = [each for each in (site / "results" / "compared").rglob("*.csv")]
+    pages = [each for each in pages if "people-as-published" not in each.name]
+    table = pd.read_csv(pages[0])
+    found = compare(site.parent, table["first"][0], table["second"][0]).differences
+    made = soup.BeautifulSoup(pages[0].with_suffix(".html").read_text(), "html.parser").main
+    rows = made.select("table.forest tbody tr:not(.group)")
+    assert len(rows) == len(found) == len(table)
+    shown = {(text(row.find("a")), text(row.select_one("td.estimate"))) for row in rows}
+    known = found.to_dict("records")
+    assert shown == {(paradigm_title(row["paradigm"]), signed(row["estimate"], 2)) for row in known}
+    assert {row["larger"] for row in known} == {*table["larger"]}
+
+
+def test_what_others_show_beside_a_link(site: Path, hostile: Path) -> None:
+    for place, shown in ((site, False), (hostile, True)):
+        for name in ("index.html", "compare.html"):
+            made = soup.BeautifulSoup((place / name).read_text(encoding="utf-8"), "html.parser")
+            said = {each["property"]: each["content"] for each in made.select("meta[property]")}
+            assert said["og:title"] and said["og:description"] and ("og:image" in said) is shown
+    assert (hostile / "static" / "overview.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(CogbiasError, match="give it whole"):
+        build_site(site.parent, address="example.org")
 
 
 def test_every_link_leads_to_a_page(site: Path) -> None:
@@ -163,12 +190,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     secret.write_text(SENTINEL)
     for name in NAMES[:4]:
         asked = {"where": {"variant": "base"}, "outputs": outputs, "progress": False}
-        run(lambda prompt, said=name: said, "classic/framing", name=name, reports=False, **asked)
+        said = f"{name}\n\nMy answer: A"  # so that there is something to compare
+        run(lambda prompt, said=said: said, "classic/framing", name=name, reports=False, **asked)
     failed, written = render_reports(outputs)
     assert failed == [] and len(written) == 5
     nbformat.write(stranger(secret), written[1])
     nbformat.write(stranger(secret), outputs / "reports" / "study.ipynb")
-    return build_site(outputs).parent
+    return build_site(outputs, address="https://example.org/a site/").parent
 
 
 def shard(site: Path, name: str) -> Any:
@@ -198,8 +226,9 @@ def test_nothing_on_the_site_could_act(hostile: Path) -> None:
 
 @pytest.mark.skipif(browser() is None, reason="no Chromium here")
 def test_nothing_acts_in_a_browser(hostile: Path) -> None:
-    for name in ("index.html", "results/study.html"):
-        dom, said = seen_by_a_browser(f"file://{hostile / name}")
+    compared = sorted((hostile / "results" / "compared").rglob("*.html"))
+    for page in (hostile / "index.html", hostile / "results" / "study.html", compared[0]):
+        dom, said = seen_by_a_browser(f"file://{page}")
         assert "data-acted" not in dom.split(">", 3)[1] and "Content Security Policy" not in said
     dom, _ = seen_by_a_browser(f"file://{hostile / 'search.html'}?q=framing")
     assert "pages found" in dom and "data-acted" not in dom.split(">", 3)[1]

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -110,15 +109,6 @@ def in_one_line(make: Callable[[], Any]) -> Any:
         return None
 
 
-def test_a_parquet_file_that_pandas_wrote_holds_the_same_items(tmp_path: Path) -> None:
-    "It keeps lists as lists, where ours keep JSON text."
-    items = paradigm("classic/framing").items()
-    items.to_parquet(tmp_path / "items.parquet")
-    held = load_table(tmp_path / "items.parquet", ITEMS)
-    assert held["options"].tolist() == items["options"].tolist()
-    assert held["item_id"].tolist() == items["item_id"].tolist()
-
-
 ROWS = paradigm("classic/framing").items().head(8).to_dict("records")
 
 
@@ -158,9 +148,3 @@ def test_items_of_any_paradigm_can_be_asked_from_a_file(tmp_path, capsys, name):
     cb.run("sim/human", name, **told)
     again = cb.run("sim/human", name, items_file=str(place), **told)
     assert [cell["asked"] for cell in again.cells] == [0]
-
-
-def test_an_edited_text_is_another_item(tmp_path: Path) -> None:
-    place = tmp_path / "mine.jsonl"
-    save_table(FRAMING.assign(prompt="Think twice. " + FRAMING["prompt"]), place)
-    assert not set(load_items(place)["item_id"]) & set(FRAMING["item_id"])

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import psutil
 import pytest
@@ -22,7 +21,7 @@ from conftest import script_of_docs
 from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import main
 from cogbias.__main__ import STOPPED
-from cogbias.folder import Folder, latest_record, marks_of
+from cogbias.folder import marks_of
 from cogbias.running.studies import run_study
 from cogbias.training.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
@@ -86,13 +85,6 @@ def test_a_run_trains_what_is_missing_and_then_asks(tmp_path: Path) -> None:
     assert weights.stat().st_mtime_ns == before
 
 
-def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> None:
-    run_study(tiny_study("encoder/small_untold_bert@coin"), tmp_path, reports=False)
-    facts = latest_record(Folder(tmp_path), "encoder/small_untold_bert@coin").facts()
-    assert facts["label"].startswith("small self-made model, corpus B")
-    assert facts["reached_stop"] in (True, False)
-
-
 def self_made_start(folder: Path) -> dict[str, Any]:
     "Settings of a training whose BERT is a small model of ours, and whose SWAG is a small file."
     ending_questions(24).to_csv(folder / "swag.csv", index=False)
@@ -121,22 +113,16 @@ def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("small_bert@coin+roulette", "task 'roulette' is not known"),
-    ],
-)
 def test_a_name_that_means_no_encoder_is_refused_before_anything_else(
-    name: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    study = tmp_path / "study.toml"
+    study, name = tmp_path / "study.toml", "small_bert@coin+roulette"
     study.write_text(f'models = ["encoder/{name}"]\nparadigms = ["bets/coin"]')
     for command in ("plan", "train", "run"):
         with pytest.raises(SystemExit) as end:
             main([command, str(study), "--outputs", str(tmp_path / "out")])
         (line,) = capsys.readouterr().err.strip().splitlines()
-        assert end.value.code == 2 and f"encoder/{name}: {said}" in line
+        assert end.value.code == 2 and f"{name}: task 'roulette' is not known" in line
 
 
 def test_a_training_that_fails_costs_only_itself(
@@ -148,13 +134,15 @@ def test_a_training_that_fails_costs_only_itself(
 
     def fails_on_coin(start: Path, place: Path, *rest: Any) -> Any:
         if place.name.endswith("@coin"):
-            raise CogbiasError(f"{place.name}: the loss is nan in step 3")
+            raise CogbiasError(f"{place.name}: a weight is not finite after step 3")
         return learn(start, place, *rest)
 
     monkeypatch.setattr(room, "fine_tune", fails_on_coin)
     study = tiny_study("encoder/small_bert@coin", "encoder/small_bert@default")
     done = run_study(study, tmp_path, reports=False)
-    assert done.failed == ["encoder/small_bert@coin: small_bert@coin: the loss is nan in step 3"]
+    assert done.failed == [
+        "encoder/small_bert@coin: small_bert@coin: a weight is not finite after step 3"
+    ]
     assert [cell["participant"] for cell in done.cells] == ["encoder/small_bert@default"]
 
 
@@ -309,19 +297,6 @@ def test_workers_end_with_the_command_and_keep_their_checkpoints(tmp_path: Path)
             each.kill()
     for task in ("coin", "dice"):
         assert whole_checkpoints(tmp_path, task)
-
-
-def test_a_price_test_tells_who_knows_from_who_has_preferences() -> None:
-    "Eight things, four of them dear: whoever knows is found, an order of one's own is not."
-    price_test = small_matrix.price_test
-    knows = np.triu(np.ones((8, 8)), 1)
-    assert price_test(knows, 4).share == 1.0
-    assert price_test(knows, 4).p < 0.05
-    own = [3, 6, 0, 5, 4, 1, 7, 2]  # neither dear nor cheap things lie ahead
-    prefers = knows[np.ix_(own, own)]
-    found = price_test(prefers, 4)
-    assert found.low < found.share < found.high and found.p > 0.3
-    assert price_test(knows.T, 4).p == 1.0  # the wrong way round is no knowledge
 
 
 def told(rows: pd.DataFrame) -> str:

@@ -398,9 +398,9 @@ GROUP = 16_384  # distinct tokens that are computed before answers are handed ov
 def groups_of(
     prompts: Sequence[Sequence[int]],  # token ids of each prompt
     size: int = GROUP,  # new tokens per group
-    shared: bool = True,  # whether the beginning of a neighbour is computed once for both
+    shared: bool = True,  # whether the beginning of a neighbor is computed once for both
 ) -> list[list[int]]:  # indices, every prompt once
-    "Prompts that are computed together: neighbours."
+    "Prompts that are computed together: neighbors."
     groups: list[list[int]] = []
     fresh, before = size, []
     for index in sorted(range(len(prompts)), key=lambda index: list(prompts[index])):

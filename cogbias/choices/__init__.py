@@ -48,6 +48,7 @@ from .statements import PERSON
 from cogbias.choices.text import (
     WORD,
     ASKED,
+    Sentences,
     answer_key,
     cut_numeral,
     normalise,
@@ -64,22 +65,25 @@ class Reading(NamedTuple):
     value: float | None  # of the chosen option, or the number itself
     status: str  # one of STATUSES
     detail: str  # why, in a few words
+    words: str = ""  # of the normalized text, that decided; empty where no single words did
 
 
 def unread(
     detail: str,  # what was found instead of a choice
     status: str = "invalid_format",  # any status but ok
+    words: str = "",  # that decided
 ) -> Reading:  # without a choice
     "A reading that found no choice."
-    return Reading(None, None, status, detail)
+    return Reading(None, None, status, detail, words)
 
 
 def read(
     label: str | None,  # the chosen one, if any
     detail: str,  # what decided
+    words: str = "",  # in which it stands
 ) -> Reading:  # without a value
     "A reading that found a label, or none that counts."
-    return unread(detail) if label is None else Reading(label, None, "ok", detail)
+    return Reading(label, None, "ok" if label is not None else "invalid_format", detail, words)
 
 # %% ../../nbs/choices/08_reading.ipynb #c1f4153a
 TO_ANSWER = r"""(?:
@@ -130,7 +134,7 @@ MARKED = re.compile(
 
 
 def json_answer(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str | None:  # what the answer field holds; None where there is none
     "The answer field of a response that is a JSON object."
     try:
@@ -149,7 +153,7 @@ ANOTHER_TEXT = re.compile(r"\n\+{3,} \S|<\|\w{2,20}\|>")  # where the head of an
 
 
 def before_another_text(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str:  # the same where no other text begins
     "What a model says before it goes on to write another file or another turn."
     found = ANOTHER_TEXT.search(text)
@@ -157,7 +161,7 @@ def before_another_text(
 
 
 def marked_answer(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str | None:  # the marked part, if there is exactly one
     "The part of a response that is marked as the answer."
     whole = json_answer(text)
@@ -168,7 +172,7 @@ def marked_answer(
 
 # %% ../../nbs/choices/08_reading.ipynb #7584dd6d
 def may_go_on(
-    text: str,  # normalised text that was cut off
+    text: str,  # normalized text that was cut off
     menu: Menu,  # the options
 ) -> bool:  # whether the last word may be the beginning of another option
     "Whether the end of a text can be the first half of another label."
@@ -190,7 +194,7 @@ LEADS_ON = re.compile(
 
 
 def breaks_off(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> bool:  # whether it stops in the middle of a sentence
     "Whether a long text ends without the end of a sentence."
     last_line = text[-200:].rpartition("\n")[2]
@@ -202,15 +206,15 @@ def breaks_off(
 
 
 def no_answer(
-    text: str,  # normalised text that states nothing
+    text: str,  # normalized text that states nothing
     sought: str,  # choice or number
     cut: bool,  # whether the token limit was hit
 ) -> Reading | None:  # None where the text has come to its end
     "A refusal, an answer that is neither, or a text that ends before its answer."
-    if REFUSES.search(text):
-        return unread("words of a refusal", "refusal")
-    if ANSWERS_NEITHER.search(text):
-        return unread("hedged")
+    if found := REFUSES.search(text):
+        return unread("words of a refusal", "refusal", found[0])
+    if found := ANSWERS_NEITHER.search(text):
+        return unread("hedged", words=found[0])
     if cut or breaks_off(text):
         how = f"cut off before a {sought}" if cut else "breaks off in mid-sentence"
         return unread(how, "truncated")
@@ -254,10 +258,18 @@ def weak_sign(
         ends = re.match(r"[\"')\]]{0,3}\s?(?:$|[.!;])", place.after)
         word = " " not in answer.text[mention.start : mention.end] and not ends  # "agree that"
         if mention.content and not (theirs or infinitive or word):
-            return read(mention.label, "option text repeated")
+            return read(
+                mention.label,
+                "option text repeated",
+                answer.sentences.up_to(mention.start, mention.end),
+            )
         looked_at = LOOKS.search(place.before + " " + place.after)
         if mention.form == "named" and not looked_at and not DESCRIBED.match(place.after):
-            return read(mention.label, "only option named")
+            return read(
+                mention.label,
+                "only option named",
+                answer.sentences.up_to(mention.start, mention.end),
+            )
     return None
 
 # %% ../../nbs/choices/08_reading.ipynb #ca134c17
@@ -295,7 +307,7 @@ def nothing_chosen(
 
 # %% ../../nbs/choices/08_reading.ipynb #7fe770ab
 def label_of_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
 ) -> str | None:  # None where the text states no number on offer
     "The option whose number a text states as its answer."
@@ -313,13 +325,13 @@ def label_of_number(
 
 # %% ../../nbs/choices/08_reading.ipynb #45adef31
 def read_options(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
     cut: bool = False,  # whether the token limit was hit
 ) -> Reading:  # without a value
     "Read a text against options; steps 3 to 9 of the order above."
     if alone := alone_label(text, menu):
-        return read(*alone)
+        return read(*alone, text)
     lone = re.fullmatch(r"[a-z]|-?\d{1,3}", answer_key(text[:20]))
     if menu.cores and lone and len(text) < 20 and not ASKED.search(text):
         return unread("option outside the list")
@@ -337,7 +349,9 @@ def read_options(
                 return unread("cut off after a lean", "truncated")
             if chosen_in_other_words(said, answer):
                 return unread("undecided: chosen in other words")
-        return read(label, detail)
+        kind = detail.removeprefix("stated: ")
+        where = max(each.start for each in said if (each.label, each.kind) == (label, kind))
+        return read(label, detail, answer.sentences.up_to(where))
     unnamed = all(each.content for each in answer.mentions)
     if not detail and unnamed and not cut and not breaks_off(text):
         if by_number := label_of_number(text, menu):
@@ -347,14 +361,14 @@ def read_options(
     if detail:
         return unread(detail)
     listed = listed_mentions(answer)
-    weak = (
-        None if HEDGES.search(without_texts(answer)) else weak_sign(answer, listed | joined(answer))
-    )
-    return weak or unread(nothing_chosen(answer, listed))
+    hedge = HEDGES.search(without_texts(answer))
+    weak = None if hedge else weak_sign(answer, listed | joined(answer))
+    detail = nothing_chosen(answer, listed)
+    return weak or unread(detail, words=hedge[0] if hedge and detail == "hedged" else "")
 
 # %% ../../nbs/choices/08_reading.ipynb #20b5e89f
 def unsure_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
     number: Number | None,  # what it settles on
     detail: str,  # how
     cut: bool,  # whether the token limit was hit
@@ -367,8 +381,9 @@ def unsure_number(
         return None
     if early := no_answer(text, "number", cut):
         return early
-    hedged = detail == "no number" and HEDGES.search(text)
-    return unread("hedged" if hedged else detail) if number is None else None
+    if detail == "no number" and (hedge := HEDGES.search(text)):
+        return unread("hedged", words=hedge[0])
+    return unread(detail) if number is None else None
 
 
 NO_PERCENTAGE = "a percentage where none is asked for"
@@ -377,7 +392,7 @@ IN_FULL = re.compile(r"(?i)[$\u20ac\u00a3].*\d|.*(?:k|thousand)$")  # $145,000 o
 
 
 def read_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
     cut: bool = False,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer
     bold: float | None = None,  # the one number that is set in bold
@@ -388,7 +403,7 @@ def read_number(
     if spelled is not None and not percent and answer_key(text[:60]).endswith(" percent"):
         return unread(NO_PERCENTAGE)
     if spelled is not None:
-        return Reading(plain_number(spelled), spelled, "ok", "spelled out")
+        return Reading(plain_number(spelled), spelled, "ok", "spelled out", text)
     text = with_digits(text)
     number, detail = settle_number(text)
     if detail not in ("stated: final", "stated: rounded"):
@@ -406,22 +421,25 @@ def read_number(
     value, written = number.value, text[number.start : number.end].strip()
     if value >= 1000 and IN_THOUSANDS.search(question) and IN_FULL.match(written):
         value /= 1000
-    return Reading(plain_number(value), value, "ok", detail)
+    words = Sentences(text).up_to(number.start, number.end)
+    return Reading(plain_number(value), value, "ok", detail, words)
 
 # %% ../../nbs/choices/08_reading.ipynb #da374176
 def read_scale(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
     steps: Mapping[float, str],  # value -> label
     cut: bool = False,  # whether the token limit was hit
 ) -> Reading:  # without a value
     "Read a step of a scale."
     if alone := alone_label(text, menu):
-        return read(*alone)
+        return read(*alone, text)
     spelled = spelled_number(text)
     if spelled is not None:
         return read(
-            steps.get(spelled), "spelled out" if spelled in steps else "option outside the list"
+            steps.get(spelled),
+            "spelled out" if spelled in steps else "option outside the list",
+            text,
         )
     plain = with_digits(without_scale(text, steps))
     number, detail = settle_number(plain, scale=True)
@@ -432,7 +450,8 @@ def read_scale(
         return unread("option outside the list")
     clause = clause_before(plain[max(0, number.start - 60) : number.start].rpartition("\n")[2])
     soft = BLOCKS["hypothetical", "clause"].search(" ".join(clause.split(" ")[-5:]))
-    return unread("hedged") if soft else read(steps[number.value], detail)
+    words = Sentences(plain).up_to(number.start, number.end)
+    return unread("hedged", words=words) if soft else read(steps[number.value], detail, words)
 
 # %% ../../nbs/choices/08_reading.ipynb #cf897bcf
 ENDED = {  # finish reason -> status, where there is no answer
@@ -471,7 +490,7 @@ def value_of(
 
 
 def read_text(
-    text: str,  # normalised text
+    text: str,  # normalized text
     options: Sequence[Mapping[str, Any]],  # the options
     answer: str,  # choice, scale or number
     cut: bool,  # whether the token limit was hit
@@ -518,7 +537,7 @@ def read_choice(
     response, finish = response or "", (finish_reason or "stop").lower()
     said = response.strip()
     if answer != "number" and finish == "stop" and any(said == each["label"] for each in options):
-        return Reading(said, value_of(options, said), "ok", "whole answer")
+        return Reading(said, value_of(options, said), "ok", "whole answer", said)
     rest, still_open = without_thinking(response)
     early = without_answer(rest, still_open, finish)
     if early is not None:

@@ -170,7 +170,7 @@ RETRACTS = verbose(r"""\b(?:on\ second\ thought|scratch\ that|i\ take\ (?:it|tha
 
 
 def turns_back(
-    text: str,  # normalised text
+    text: str,  # normalized text
     stated: int,  # where the text states its answer for the last time
     others: Iterable[int],  # where it names something else
 ) -> bool:  # whether it is no longer sure

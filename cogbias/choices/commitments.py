@@ -25,7 +25,7 @@ class Answer:
 
     def __init__(
         self,
-        text: str,  # normalised
+        text: str,  # normalized
         menu: Menu,  # the options
     ) -> None:
         self.text, self.menu = text, menu
@@ -190,7 +190,7 @@ POINT = re.compile(r"(?m)^[^\n:]{1,40}: \S")  # Price: it is cheaper
 
 
 def cut_in_list(
-    text: str,  # normalised text
+    text: str,  # normalized text
     mention: Mention,  # a place where an option is named
 ) -> bool:  # whether nothing follows it, in a list of points
     "Whether a text breaks off at a mention, in the midst of a list of points."
@@ -254,7 +254,7 @@ def find_statements(
 # %% ../../nbs/choices/05_commitments.ipynb #135fe925
 def without_headings(
     said: Sequence[Statement],  # in the order of the text
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> Sequence[Statement]:  # fewer, where several options stand alone
     "Set aside options that stand alone one after the other, but not one that opens the text."
     if WAVER.search(text):
@@ -270,7 +270,7 @@ def without_headings(
 
 def settle(
     said: Sequence[Statement],  # in the order of the text
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> tuple[str | None, str] | None:  # label and detail; None where nothing is stated
     "The option that the statements of a text agree on."
     said = without_headings(said, text)

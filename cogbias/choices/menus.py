@@ -42,7 +42,7 @@ OPPOSITES = {"valid": "invalid", "true": "false", "yes": "no", "correct": "incor
 
 
 def poles_of(
-    names: Sequence[str],  # labels or texts of the options, normalised
+    names: Sequence[str],  # labels or texts of the options, normalized
     labels: Sequence[str],  # labels
 ) -> dict[str, str]:  # word -> label; empty unless the names are opposites
     "Words that accept or reject, where the options are opposites."
@@ -96,9 +96,9 @@ def nouns_for(
 
 # %% ../../nbs/choices/01_menus.ipynb #02830f9c
 def whole_answers(
-    plain: Sequence[str],  # labels, normalised
+    plain: Sequence[str],  # labels, normalized
     labels: Sequence[str],  # labels as offered
-    texts: Sequence[str],  # texts, normalised
+    texts: Sequence[str],  # texts, normalized
     poles: Mapping[str, str],  # words of acceptance and rejection
 ) -> dict[str, str]:  # key of a whole answer -> label
     "Every way to give an option as a whole answer."
@@ -128,7 +128,7 @@ def whole_answers(
 
 # %% ../../nbs/choices/01_menus.ipynb #ec312eed
 def name_pattern(
-    plain: Sequence[str],  # labels, normalised
+    plain: Sequence[str],  # labels, normalized
     poles: Mapping[str, str],  # words of acceptance and rejection
 ) -> re.Pattern[str]:  # with one of the groups word, place, named, glued, bare
     "The pattern that finds the names of options."
@@ -312,7 +312,7 @@ IS_TEXT = re.compile(r"[\"')\]]{0,2} (?:is|says|reads|means):? [\"'(]{0,2}")  # 
 
 
 def texts_in(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
     names: Sequence[Mention],  # labels in the text
 ) -> list[Mention]:  # in the order of the text
@@ -340,7 +340,7 @@ def texts_in(
 
 
 def join_labels_and_texts(
-    text: str,  # normalised text
+    text: str,  # normalized text
     mentions: Sequence[Mention],  # names and texts, in the order of the text
 ) -> list[Mention]:  # without overlaps
     "Make one mention of a label and the text behind it, and drop names inside a text."
@@ -365,7 +365,7 @@ def join_labels_and_texts(
 
 # %% ../../nbs/choices/01_menus.ipynb #1b97f795
 def find_mentions(
-    text: str,  # normalised text
+    text: str,  # normalized text
     menu: Menu,  # the options
 ) -> list[Mention]:  # in the order of the text, without overlaps
     "Every place where an option is named; a label and its text are one place."

@@ -81,11 +81,11 @@ COMPOUND = verbose(  # 1 in 10, 5 feet 11, 12 dollars and 50 cents
 
 
 def pair_fault(
-    text: str,  # normalised text
+    text: str,  # normalized text
     one: Number,  # a number
     two: Number,  # the next number
 ) -> str:  # empty where they are two separate numbers
-    "Why two neighbouring numbers cannot be read apart."
+    "Why two neighboring numbers cannot be read apart."
     gap = text[one.end : two.start]
     if gap == " " and re.fullmatch(r"\d{3}", text[two.start : two.end]):
         return "unclear number"
@@ -103,7 +103,7 @@ NO_MORE = verbose(r"(?:\b(?:not|never|no|cannot)|n't)\ (?:\w{1,12}\ ){0,3}(?:mor
 
 
 def find_numbers(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> list[Number]:  # in the order of the text
     "Every number of a text."
     found = [number for number in map(number_of, NUMBER.finditer(text)) if number]
@@ -235,7 +235,7 @@ ENDS_STATEMENT = verbose(
 
 
 def stated_numbers(
-    text: str,  # normalised text
+    text: str,  # normalized text
     numbers: Sequence[Number],  # of the text
 ) -> list[Number]:  # those that the text presents as the answer
     "Numbers that the text presents as the answer."
@@ -270,7 +270,7 @@ SECOND = re.compile(r"\n[\"'(]{0,2}2[.)]+ ?(?=[^\s\d])")  # the second entry of 
 
 
 def free_numbers(
-    text: str,  # normalised text
+    text: str,  # normalized text
     numbers: list[Number],  # of the text
 ) -> list[Number]:  # all, where a short text would be left with none
     "The numbers that play no part but may be the answer."
@@ -303,7 +303,7 @@ CONCLUDES = verbose(rf"\b(?:so|hence|thus|therefore|then)[,:]?{ABOUT}")
 
 
 def concludes(
-    text: str,  # normalised text
+    text: str,  # normalized text
     stated: Number,  # the number that it states as its answer
     numbers: Sequence[Number],  # of the text
 ) -> bool:  # whether the stated number may be a step on the way
@@ -337,7 +337,7 @@ def bold_number(
 
 
 def settle_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
     scale: bool = False,  # whether the answer is a step of a scale
 ) -> tuple[Number | None, str]:  # the number, and a detail
     "The one number that a text gives as its answer."
@@ -395,7 +395,7 @@ IS_RESULT = re.compile(r"[=\u2248]\s?\$?$")  # 3 + 1 + 2 = 6. Now we divide
 
 
 def in_list(
-    text: str,  # normalised text, whose bullets are gone
+    text: str,  # normalized text, whose bullets are gone
     at: int,  # a place in it
 ) -> bool:
     "Whether a place is in an entry of a list, behind which more comes."
@@ -413,7 +413,7 @@ def in_list(
 
 
 def is_step(
-    text: str,  # normalised text
+    text: str,  # normalized text
     number: Number,  # one that it states
 ) -> bool:  # whether more has to come before this may be called an answer
     "Whether a number opens a list, stands in one, or is a result with which a text goes on."
@@ -442,7 +442,7 @@ WORD_VALUES |= {
 
 
 def spelled_number(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> float | None:  # None unless the text is one spelled number
     "The value of a whole answer such as seven, or twenty-five."
     words = answer_key(text[:60]).removeprefix("a ").removesuffix(" percent").split(" ")
@@ -461,7 +461,7 @@ def plain_number(
 
 # %% ../../nbs/choices/06_numbers.ipynb #2e7ed65e
 def with_digits(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str:  # the same, with digits for spelled numbers that are answers
     "Write a spelled number in digits where it is the answer."
     words = "|".join(word for word in WORD_VALUES if word not in ("zero", "one", "hundred"))
@@ -530,7 +530,7 @@ def _units_named(pattern: str, kind: str, text: str) -> set[str]:
 
 
 def foreign_unit(
-    text: str,  # normalised text of an answer
+    text: str,  # normalized text of an answer
     number: Number,  # the one that it gives
     question: str,  # what was asked
 ) -> str:  # empty where the unit is the one that is asked for, or none is known
@@ -562,7 +562,7 @@ def scale_steps(
 
 
 def without_scale(
-    text: str,  # normalised text
+    text: str,  # normalized text
     steps: Mapping[float, str],  # value -> label
 ) -> str:  # without descriptions of the scale
     "Take out phrases that describe the scale."

@@ -120,7 +120,7 @@ WORD = re.compile(r"(?:(?<!\w)[-+])?\d[\d.,]*%?|[^\W\d_]+(?:'[^\W\d_]{1,12})?")
 
 
 def answer_key(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> str:  # words and numbers in lower case, one space between
     "The words of a piece of text, for comparing whole answers."
     return " ".join(word.casefold().strip("+.,") for word in WORD.findall(text))
@@ -134,7 +134,7 @@ LEADS_TO_LIST = re.compile(
 
 
 def cut_numeral(
-    text: str,  # normalised text
+    text: str,  # normalized text
 ) -> int | None:  # where its last line begins; None where it is no such numeral
     "Where the text ends in the numeral of a list entry that was cut off."
     last = NUMERAL_AT_END.search(text)
@@ -169,7 +169,7 @@ class Sentences:
 
     def __init__(
         self,
-        text: str,  # normalised text
+        text: str,  # normalized text
     ) -> None:
         self.text = text
         found = SENTENCE_END.finditer(text)
@@ -184,6 +184,15 @@ class Sentences:
     ) -> int:  # of the sentence, from 0
         "Which sentence a place is in."
         return min(bisect_right(self.ends, at), len(self.ends) - 1)
+
+    def up_to(
+        self,
+        start: int,  # a place in the text
+        end: int | None = None,  # a later one in the same sentence; None: its end
+    ) -> str:
+        "The sentence that a place is in."
+        number = self.number(start)
+        return self.text[self.starts[number] : self.ends[number] if end is None else end].strip()
 
     def lead(
         self,

@@ -431,7 +431,7 @@ def favoured_options(
 
 
 def _right_prompts(answers: Answered, contrast: Contrast) -> Rows:
-    "Whether the favoured option of every prompt is the right one."
+    "Whether the favored option of every prompt is the right one."
     rows = read_options(answers, contrast)
     right, read = rows.layout.right[rows.item], rows["weight"] > 0
     favoured = np.where(right, favoured_options(rows, contrast), 0.0).sum(axis=1)

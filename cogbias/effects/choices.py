@@ -336,7 +336,7 @@ def signal_shift(contrast: Contrast, rows: Rows) -> Estimate:
 
 
 def accuracy(contrast: Contrast, rows: Rows) -> Estimate:
-    "Share of right judgements: one half plus the weighted acceptance."
+    "Share of right judgments: one half plus the weighted acceptance."
     found = difference(contrast, rows)
     ends = {name: getattr(found, name) + 0.5 for name in ("estimate", "ci_low", "ci_high")}
     return replace(found, **ends, p_value=nan, p_method="")
@@ -350,7 +350,7 @@ ESTIMATORS = {
         these=these_prompts,
     ),
     "pooled": Estimator("published score: shares pooled over all prompts of a cell", pooled),
-    "accuracy": Estimator("share of right judgements", accuracy, weights=True),
+    "accuracy": Estimator("share of right judgments", accuracy, weights=True),
     "criterion_shift": Estimator(
         "shift of the criterion of signal detection", signal_shift, bounded=False
     ),

@@ -133,7 +133,7 @@ def check_listed(
 class Measured(NamedTuple):
     "What arrived at the options, and what did not."
 
-    p: dict[str, float]  # label -> probability, renormalised; nan where nothing arrived
+    p: dict[str, float]  # label -> probability, renormalized; nan where nothing arrived
     valid_mass: float  # what arrived at options
     unexplored: float  # what reached beginnings that were not followed
     unlisted: float  # what fell on tokens that were not shown

@@ -494,7 +494,7 @@ def cancel_batches(
                 seen = mine.patiently(lambda: mine.door.look(entry.server_id))
                 if seen and not seen.ended:
                     seen = mine.patiently(lambda: mine.door.cancel(entry.server_id))
-                said = "is being cancelled" if seen and not seen.ended else "has ended already"
+                said = "is being canceled" if seen and not seen.ended else "has ended already"
                 entry = mine.know(entry, seen) if seen else entry
                 lines.append(
                     f"{who.name}: batch {entry.server_id} {said}; run with --batch once more"

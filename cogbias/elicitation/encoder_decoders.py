@@ -57,7 +57,7 @@ class ReadingScorer(AnyScorer):
 
     def __init__(
         self,
-        model: Any,  # transformers encoder-decoder in evaluation mode; never changed
+        model: Any,  # transformers encoder-decoder; its weights are never changed
         token_budget: int | None = None,  # tokens read together; None: 16,384
     ):
         super().__init__(model)

@@ -251,14 +251,9 @@ class AnyScorer:
 
     def __init__(
         self,
-        model: Any,  # of transformers, in evaluation mode; never changed
+        model: Any,  # of transformers
     ):
-        if model.training:
-            raise CogbiasError(
-                f"{type(model).__name__}: the model is in training mode, where its answers are "
-                f"random; call model.eval() first"
-            )
-        self.model, self._lock = model, Lock()
+        self.model, self._lock = model.eval(), Lock()
         self.vocabulary = model.get_output_embeddings().weight.shape[0]
         config = model.config.get_text_config()
         self._longest = getattr(config, "max_position_embeddings", None) or inf
@@ -309,7 +304,7 @@ class Scorer(AnyScorer):
 
     def __init__(
         self,
-        model: Any,  # transformers causal language model in evaluation mode; never changed
+        model: Any,  # transformers causal language model; its weights are never changed
         token_budget: int | None = None,  # tokens that are computed together; None: it is known
     ):
         import torch

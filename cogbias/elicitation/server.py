@@ -740,10 +740,6 @@ class ServerParticipant(ServerSettings):
 
     def check_ready(self, method: str) -> None:
         "Refuse what cannot be asked, before anything is."
-        if method not in ("text", "option_probability"):
-            raise CogbiasError(
-                f"{self.name} cannot be asked by {method!r}; use text or option_probability"
-            )
         self.check_fit()
         if method == "option_probability" and not self.probability_access.listed:
             raise CogbiasError(

@@ -90,13 +90,13 @@ def _model(folder: str) -> str:
 def chances(
     scores: Sequence[float],  # log-probability of each option
 ) -> list[float]:
-    "Probabilities, normalised over the options."
+    "Probabilities, normalized over the options."
     weights = [math.exp(each - max(scores)) for each in scores]
     return [each / math.fsum(weights) for each in weights]
 
 
 UNNORMALISED = (
-    "continuations of the prompt, normalised over the options; what fell on no option is unknown"
+    "continuations of the prompt, normalized over the options; what fell on no option is unknown"
 )
 
 

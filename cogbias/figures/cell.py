@@ -76,7 +76,7 @@ def set_theme(
 def colour_of(
     name: str,  # one of COLOURS; anything else is drawn in ink
 ) -> str:
-    "A colour by its meaning."
+    "A color by its meaning."
     from matplotlib import rcParams
 
     return COLOURS.get(name, rcParams["text.color"])
@@ -175,7 +175,7 @@ def interval_rows(
 
 # %% ../../nbs/figures/00_cell.ipynb #7679443b
 def _together(parts: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
-    "Rows of several kinds below each other, and the colour of each."
+    "Rows of several kinds below each other, and the color of each."
     rows = pd.concat([part for part in parts.values() if len(part)], ignore_index=True)
     return rows, [colour_of(kind) for kind, part in parts.items() for _ in range(len(part))]
 
@@ -199,7 +199,7 @@ BARS = {
     "guessing": ("guessing", "#8A8A8A", ":"),
     "constant_policy": ("best constant policy", "#D55E00", "-"),
     "type_only": ("knows only the type", "#0072B2", "--"),
-}  # column -> name, colour and line of a bar
+}  # column -> name, color and line of a bar
 
 
 @figure()

@@ -151,7 +151,7 @@ def model_bias_heatmap(
     y: str = "paradigm",  # column of what stands in rows
     value: str = "estimate",  # column of estimates, all in one unit
     verdict: str | None = None,  # column of verdicts; None: the intervals decide what is hatched
-    limit: float | None = None,  # where the colours end; None: at the largest finite estimate
+    limit: float | None = None,  # where the colors end; None: at the largest finite estimate
     label: str = "effect",  # what is measured, with its unit
     directed: bool = True,  # whether the sign says which way a bias lies
     ax: "Axes | None" = None,  # where to draw; None: new axes

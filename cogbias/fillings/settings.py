@@ -64,7 +64,7 @@ def write_settings(
     seed: int = 0,  # study seed
 ) -> WrittenSettings:
     "Have a participant write business settings."
-    check_writer(participant, count=count)
+    check_writer(participant)
     asked = [*(industries or business_settings()["industry"].unique())]
     each_industry = ceil(count / len(asked))
     requests = []

@@ -221,14 +221,10 @@ def _without_torn_line(path: Path) -> None:
 # %% ../../nbs/fillings/00_writing.ipynb #b5e9a234
 def check_writer(
     participant: Participant,  # who is to write
-    **numbers: int,  # of what, or how often; by name
 ) -> None:
-    "Refuse who cannot write, and a number of texts or attempts that is none."
+    "Refuse who cannot write."
     if "text" not in participant.methods or is_simulated(participant.name):
         raise CogbiasError(f"{participant.name} cannot write; use one that answers in text")
-    for name, value in numbers.items():
-        if type(value) is not int or value < 1:
-            raise CogbiasError(f"{name} is {value!r}; use a whole number from 1")
 
 
 class Generated(NamedTuple):
@@ -306,7 +302,7 @@ def generate(
         raise CogbiasError(
             f"{paradigm.name} has no written gaps; there is nothing to generate{told}"
         )
-    check_writer(participant, instances=instances, attempts=attempts)
+    check_writer(participant)
     if path.suffix != ".jsonl" or check_file(path, LARGEST_TABLE).is_dir():
         raise CogbiasError(f"{path}: fillings are written as lines; name a .jsonl file")
     chosen = chosen_settings(settings, seed).to_dict("records")

@@ -10,7 +10,6 @@ __all__ = ['KINDS', 'Orders', 'ItemOrder', 'RULES', 'TRIVIAL', 'PROMPTS_OF_PAIR'
            'dealt', 'layouts_asked', 'parts_of', 'items_of', 'scored', 'accuracies', 'thresholds', 'bets']
 
 # %% ../../nbs/kits/bets.ipynb #d2717b69
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
@@ -26,7 +25,7 @@ from cogbias.kits.goods import (
     Split,
     item_pairs,
 )
-from .rules import Rule
+from .rules import Chances, Content, Roles
 from .wordings import Part, Wordings, filled
 from ..settings import Seed
 from ..tables import item_table, option
@@ -185,7 +184,7 @@ def asked_in_orders(
         }
 
 # %% ../../nbs/kits/bets.ipynb #00a47cc6
-def rational(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+def rational(content: Content, roles: Roles) -> Chances:
     "Take what is worth most."
     dear = "high" if content["value_high"] > content["value_low"] else "low"
     chosen = dear
@@ -194,37 +193,30 @@ def rational(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, floa
     return {role: float(role == chosen) for role in roles}
 
 
-def mirror(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+def mirror(content: Content, roles: Roles) -> Chances:
     "Take what is worth most when the values are the other way round."
     swapped = {"value_high": content["value_low"], "value_low": content["value_high"]}
     return rational({**content, **swapped}, roles)
 
 
-def type_only(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+def type_only(content: Content, roles: Roles) -> Chances:
     "Bet on what is named first if the expensive item can be won."
     chosen = "none" if content["kind"] == "win_low" else content["first"]
     return {role: float(role == chosen) for role in roles}
 
 
-def graded(
-    sensitivity: float = 1.0,  # of choices to the log of the ratio of the values
-) -> Rule:
-    "A rule that tells the values apart the more surely, the further apart they are."
-
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
-        distance = math.log(content["value_high"] / content["value_low"])
-        sure = 1 / (1 + math.exp(-sensitivity * distance))
-        better, worse = rational(content, roles), mirror(content, roles)
-        return {role: sure * better[role] + (1 - sure) * worse[role] for role in roles}
-
-    return rule
+def graded(content: Content, roles: Roles) -> Chances:
+    "Tell the values apart the more surely, the further apart they are: by their share in the sum."
+    sure = content["value_high"] / (content["value_high"] + content["value_low"])
+    better, worse = rational(content, roles), mirror(content, roles)
+    return {role: sure * better[role] + (1 - sure) * worse[role] for role in roles}
 
 
 RULES = {
     "rational": rational,
     "type_only": type_only,
-    "graded": graded(),
-    "human": graded(),
+    "graded": graded,
+    "human": graded,
     "mirror": mirror,
 }
 TRIVIAL = {

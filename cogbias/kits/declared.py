@@ -12,7 +12,6 @@ __all__ = ['LONGEST_TEXT', 'Line', 'Prompt', 'Offer', 'Told', 'Number', 'CONDITI
 # %% ../../nbs/kits/declared.ipynb #b1ec9d80
 import io
 import re
-import tomllib
 import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +35,15 @@ from pydantic import (
 )
 
 from .frames import Frame
-from ..tables import ITEMS, CogbiasError, file_text, inside, nearest
+from cogbias.tables import (
+    CogbiasError,
+    ITEMS,
+    check_known,
+    given_text,
+    inside,
+    nearest,
+    toml_table,
+)
 from cogbias.kits.variants import (
     CHOICE_FACTORS,
     DECLARED,
@@ -582,8 +589,7 @@ def _variable(value: Any, kind: str, like: Variable | None) -> Variable:
     values = value if isinstance(value, dict) else {"base": value}
     for variant, number in values.items():
         _number(number)
-        if variant not in VARIANTS:
-            raise CogbiasError(f"there is no variant {variant!r}; {nearest(variant, VARIANTS)}")
+        check_known(variant, VARIANTS, f"there is no variant {variant!r}")
     return (like or Variable(kind)).of(value)
 
 
@@ -675,12 +681,7 @@ def parsed(
     text: str,  # a TOML file
 ) -> dict[str, Any]:
     "What a TOML file says."
-    try:
-        held = tomllib.loads(text.removeprefix("\ufeff"))  # the mark that some editors put first
-    except RecursionError:
-        raise CogbiasError(f"{file}: is nested too deep; write flatter tables") from None
-    except ValueError as error:  # one of them is a number of thousands of digits
-        raise CogbiasError(f"{file}: is not valid TOML: {error}; put texts into quotes") from None
+    held = toml_table(file, text)
     if "models" in held:
         raise CogbiasError(f"{file}: models belong to a study; name a study file by itself")
     return held
@@ -705,18 +706,7 @@ def read_declaration(
 ) -> dict[str, str]:  # name -> text: the declaration first, then its table of wordings
     "The texts of a declaration."
     path = Path(path)
-
-    def text_of(file: Path, most: int) -> str:
-        try:
-            return file_text(file, most)
-        except FileNotFoundError:
-            raise CogbiasError(f"{file}: there is no such file") from None
-        except UnicodeDecodeError:
-            raise CogbiasError(f"{file}: is not UTF-8 text; save it as UTF-8") from None
-        except OSError as error:
-            raise CogbiasError(f"{file}: cannot be read ({error.strerror})") from None
-
-    found = {path.name: text_of(path, LARGEST_DECLARATION)}
+    found = {path.name: given_text(path, LARGEST_DECLARATION)}
     if named := table_named(str(path), parsed(str(path), found[path.name])):
-        found[named] = text_of(inside(path.parent, path.parent / named), LARGEST_TABLE)
+        found[named] = given_text(inside(path.parent, path.parent / named), LARGEST_TABLE)
     return found

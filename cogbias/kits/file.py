@@ -8,7 +8,7 @@ __all__ = ['LEANING', 'own_stimulus', 'question_of', 'own_rules', 'own_name', 'm
 
 # %% ../../nbs/kits/file.ipynb #c136018f
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -41,7 +41,7 @@ from cogbias.kits.declared import (
     wordings_of_table,
 )
 from .reworded import SUITE, base_of, check_variants, numeric_of, reworded
-from .rules import Rule, estimates, likes
+from .rules import Chances, Content, Roles, Rule, estimates, likes
 from .variants import VARIANTS, Numbers, Question
 from .wordings import as_read
 from ..words import TYPED_IN
@@ -156,7 +156,7 @@ LEANING = 0.8  # log-odds of the target: above 0 under treatment, below 0 under 
 def _choosing_rule(leaning: float) -> Rule:
     "A rule that takes the target more often under treatment."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    def rule(content: Content, roles: Roles) -> Chances:
         sign = 1 if content["condition"] == "treatment" else -1
         return likes(sign * leaning)(content, roles)
 

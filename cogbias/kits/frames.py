@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -305,7 +304,7 @@ def text_faults(
     gap: Gap,  # what is asked for
     text: str,  # what was written
     asked: str = "",  # the instruction as it was sent; empty: as declared
-    texts: Mapping[str, Any] = MappingProxyType({}),  # gap -> text: the others of the story
+    texts: Mapping[str, Any] = {},  # gap -> text: the others of the story
 ) -> Iterator[str]:
     "Every rule that a written text breaks, in words."
     if not text.strip():
@@ -361,11 +360,10 @@ def writing_order(
 
 # %% ../../nbs/kits/frames.ipynb #9038ad6a
 def money(
-    amount: float,  # in the currency's unit
-    sign: str = "$",  # written in front
+    amount: float,  # in dollars
 ) -> str:
     "An amount of money; cents only where there are some."
-    return f"{sign}{amount:,.0f}" if float(amount).is_integer() else f"{sign}{amount:,.2f}"
+    return f"${amount:,.0f}" if float(amount).is_integer() else f"${amount:,.2f}"
 
 # %% ../../nbs/kits/frames.ipynb #ec9a9bd5
 def percent(

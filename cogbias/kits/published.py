@@ -68,12 +68,11 @@ CHOICE_SCORE = {"target": 1.0, "other": 0.0}
 
 def signed_effect(
     title: str,
-    note: str = "",  # what the reader should know
-    **more: Any,  # what else differs: score, kind, outcome, where, direction, unit, ...
+    **more: Any,  # what else differs: note, score, kind, outcome, where, direction, unit, ...
 ) -> Contrast:
     "Treatment minus control over the pairs whose facts are the same."
     usual = {"score": CHOICE_SCORE, "include": "same_facts", "by": ("content_set",)}
-    return Contrast("effect", title, note=note, **usual | more)
+    return Contrast("effect", title, **usual | more)
 
 
 def rating_effect(

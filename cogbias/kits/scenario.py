@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -26,14 +25,13 @@ from ..design import About, Contrast, Paradigm
 from cogbias.kits.frames import (
     Draw,
     Frame,
-    FrameError,
     Gap,
     deal_values,
     traced,
     writing_order,
 )
 from .business import business_settings
-from .rules import Rule, certain_number, normal_numbers
+from .rules import Chances, Content, Roles, Rule, certain_number, normal_numbers
 from .shelf import gaps_of, read_shelf, shelf
 from .wordings import filled
 from ..settings import Seed
@@ -44,8 +42,8 @@ from cogbias.tables import (
     from_home,
     item_table,
     load_table,
-    nearest,
     option,
+    check_known,
 )
 
 # %% ../../nbs/kits/scenario.ipynb #7cc444c0
@@ -161,16 +159,13 @@ class Scenario:
 
     def __post_init__(self) -> None:
         for name in ("situation", "question", "scale"):
-            object.__setattr__(
-                self, name, MappingProxyType(_text_of_each_condition(getattr(self, name)))
-            )
+            object.__setattr__(self, name, _text_of_each_condition(getattr(self, name)))
         if self.gaps is None:
             object.__setattr__(self, "gaps", gaps_of(self.name))
         known = {*self.known, *self.gaps}
         for name in self.names:
-            if name not in known:
-                said = f"{name!r} is neither declared, nor drawn or derived"
-                raise FrameError(f"{self.name}: {said}; {nearest(name, known)}")
+            said = f"{name!r} is neither declared, nor drawn or derived"
+            check_known(name, known, f"{self.name}: {said}")
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -444,11 +439,8 @@ def written_stories(
     stories, left_out, told = [], 0, set()
     for key, rows in mine.groupby(["setting", "instance", "generator"], sort=False):
         setting, instance, writer = key
-        if setting not in known:
-            raise CogbiasError(
-                f"{case.name}: the fillings refer to the setting {setting!r:.60}, which is not "
-                f"among the {len(known)} known ones; pass the file that it comes from as settings"
-            )
+        said = f"the fillings refer to the setting {setting!r:.60}, whose file is not given"
+        check_known(setting, known, f"{case.name}: {said}")
         texts = sound_texts(case, rows)
         same = setting, *sorted(texts.items())
         if texts.keys() != case.gaps.keys() or same in told or "flawed" in set(rows["verdict"]):
@@ -535,7 +527,7 @@ LEAN, SPREAD = 0.15, 0.12  # of the length of the scale
 PULL = 0.5  # of the way to a reference
 
 
-def _in_mind(content: Mapping[str, Any], lean: float) -> float:
+def _in_mind(content: Content, lean: float) -> float:
     "The rating that a manager has in mind, as a place on the scale as shown to everybody."
     last = content["points"] - 1
     rational = min(last, max(0.0, last / 2 * content["factor"] + content["steps"]))
@@ -555,7 +547,7 @@ def rates(
 ) -> Rule:
     "A manager who rates from the middle of the scale, follows the norm, and leans."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    def rule(content: Content, roles: Roles) -> Chances:
         mind = _in_mind(content, lean)
         if not spread:
             return certain_number(content, roles, mind)
@@ -574,7 +566,7 @@ def managers(
         "noisy_rational": rates(0.0),
         "rational": rates(0.0, spread=0.0),
     }
-    return MappingProxyType(rules)
+    return rules
 
 
 MANAGERS, PULLED_MANAGERS = managers(LEAN), managers(PULL)

@@ -13,7 +13,15 @@ from typing import Any
 
 from .frames import Gap, text_faults
 from .wordings import Part, Wordings, as_read
-from ..tables import CogbiasError, file_text, from_home, nearest, shipped
+from cogbias.tables import (
+    CogbiasError,
+    file_text,
+    from_home,
+    given_text,
+    nearest,
+    shipped,
+    toml_table,
+)
 
 # %% ../../nbs/kits/shelf.ipynb #e07c2d49
 Sets = Mapping[str, Mapping[str, str]]  # name of a set -> gap -> text
@@ -43,10 +51,7 @@ def read_shelf(
     gaps: Mapping[str, Gap],  # what the design asks for
 ) -> Sets:  # in the order of the file
     "The sets of a shelf of one's own, checked."
-    try:
-        sets = tomllib.loads(file_text(Path(from_home(path))))
-    except ValueError as error:
-        raise CogbiasError(f"{path}: not readable as TOML ({error}); correct the line") from None
+    sets = toml_table(str(path), given_text(Path(from_home(path))))
     sets.pop("gaps", None)  # of a copy of a shelf that ships
     if not sets:
         raise CogbiasError(f"{path}: has no sets; write a table of texts")

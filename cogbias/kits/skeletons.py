@@ -14,7 +14,7 @@ from pathlib import Path
 from ..design import Paradigm
 from .file import base_of, own_name
 from .table import toml_line
-from ..tables import CogbiasError, nearest, shipped, whole_file
+from ..tables import CogbiasError, check_known, shipped, whole_file
 
 # %% ../../nbs/kits/skeletons.ipynb #79e63caa
 def _refuse_taken(place: Path) -> None:
@@ -36,8 +36,7 @@ def write_skeleton(
     folder: Path | str = "",  # where it goes; without it, the working folder
 ) -> list[Path]:  # the files
     "Write the beginning of a paradigm."
-    if kit not in SKELETONS:
-        raise CogbiasError(f"kit {kit!r} is not known; {nearest(kit, SKELETONS)}")
+    check_known(kit, SKELETONS, f"kit {kit!r} is not known")
     own_name(name)  # an odd name is refused here
     places = [Path(folder) / f"{name}{ending}" for ending in SKELETONS[kit]]
     for place in places:

@@ -25,10 +25,10 @@ from cogbias.tables import (
     identified,
     is_empty,
     load_table,
-    nearest,
     plain_value,
     save_table,
     with_plain_types,
+    check_known,
 )
 from cogbias.kits.declared import (
     FIELDS,
@@ -277,9 +277,8 @@ def paradigm_from(
     of_wordings = "wording" in items.columns
     known = set(_SETTINGS) - {"unit"} if of_wordings else OfItems.model_fields
     for field in told:
-        if field not in known:
-            said = "is said by the rows of an items table" if field in _SETTINGS else "is not known"
-            raise CogbiasError(f"paradigm_from: {field!r} {said}; {nearest(field, known)}")
+        said = "is said by the rows of an items table" if field in _SETTINGS else "is not known"
+        check_known(field, known, f"paradigm_from: {field!r} {said}")
     if items.empty:
         raise CogbiasError("paradigm_from: the table is empty; give it a row for each prompt")
     told = plain_value(told)

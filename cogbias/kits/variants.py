@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ..tables import CogbiasError, item_table, nearest, option
+from ..tables import CogbiasError, check_known, item_table, option
 from .frames import Frame
 from .shelf import shelf
 from .wordings import filled
@@ -323,10 +323,8 @@ ORDERS = (1, 2)  # 1: options as published; 2: the other way round
 def _chosen_variants(question: Question, names: Sequence[str]) -> list[Variant]:
     "The variants asked for, each of which makes sense here."
     known = variants_of(question)
-    for name in [each for each in names if each not in known]:
-        raise CogbiasError(
-            f"{question.paradigm}: there is no variant {name!r}; use {', '.join(known)}"
-        )
+    for name in names:
+        check_known(name, known, f"{question.paradigm}: there is no variant {name!r}")
     return [VARIANTS[name] for name in names]
 
 
@@ -342,11 +340,7 @@ def _chosen_content_sets(question: Question, contents: str) -> list[ContentSet]:
     known = {each.name: each for each in question.contents}
     if contents in ("all", "published"):
         return [each for each in question.contents if contents == "all" or each.published]
-    if contents not in known:
-        raise CogbiasError(
-            f"{question.paradigm}: content set {contents!r} is not known; "
-            f"{nearest(contents, ('all', 'published', *known))}"
-        )
+    check_known(contents, known, f"{question.paradigm}: content set {contents!r} is not known")
     return [known[contents]]
 
 

@@ -55,10 +55,4 @@ def price_of(
     place = (getattr(who, "host", None), who.model)
     if place not in price_list().index:
         return None
-    row = price_list().loc[place]
-    return Price(
-        float(row["usd_per_million_in"]),
-        float(row["usd_per_million_out"]),
-        row["date"],
-        row["source"],
-    )
+    return Price(*price_list().loc[place])

@@ -78,7 +78,7 @@ def _kept_attribute(tag: str, name: str, value: str) -> str | None:
 
 @cache
 def _html_cleaner() -> "Cleaner":
-    "The one sanitiser."
+    "The one sanitizer."
     from nh3 import Cleaner
 
     return Cleaner(

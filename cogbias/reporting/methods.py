@@ -86,7 +86,7 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str, asked: in
 # %% ../../nbs/reporting/07_methods.ipynb #2403340d
 _WORDS_OF_METHODS = {
     "option_probability": "The distribution over the answers was read from the model and "
-    "renormalised, so nothing was sampled",
+    "renormalized, so nothing was sampled",
     "option_draw": "The distribution over the answers was read from the model; draws from it are "
     "stored, and the estimates use the distribution",
     "encoder": "An encoder scored each option separately, after the bare question and without the "

@@ -103,7 +103,7 @@ _NOT_PLAIN_MODELS = {  # part of a shown name or of a paradigm -> what readers m
     "the models of any paper.",
     ALTERED: f"**Not the published answers:** for participants marked "
     f"*{ALTERED}*, some answers or prompts were changed.",
-    IMPORTED: f"**Published answers of real models, re-analysed:** in the paradigms "
+    IMPORTED: f"**Published answers of real models, re-analyzed:** in the paradigms "
     f"`{IMPORTED}`. Others collected these answers; no model was asked here.",
 }
 
@@ -260,7 +260,7 @@ def variant_impact(
     table = whole.groupby("model", sort=False).mean()
     paradigms, kept = (set(each.index.get_level_values("paradigm")) for each in (cells, whole))
     tests = {
-        "repeated-measures ANOVA, generalised eta squared": variation(table),
+        "repeated-measures ANOVA, generalized eta squared": variation(table),
         "Friedman's test, Kendall's W": concordance(table),
     }
     found = contrasts_against_base(table).reset_index()

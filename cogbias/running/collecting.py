@@ -188,7 +188,7 @@ class Came(NamedTuple):
     "What came of it."
 
     failed: Mapping[int, str]  # number of a cell -> why it ended early
-    facts: Mapping[int, Mapping[str, Any]]  # number of a cell -> what its participant has learnt
+    facts: Mapping[int, Mapping[str, Any]]  # number of a cell -> what its participant has learned
     limit: str = ""  # that stopped all of it
 
 

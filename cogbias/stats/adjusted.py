@@ -49,7 +49,7 @@ def limits_within(
 
 # %% ../../nbs/stats/02_adjusted.ipynb #49de1eb2
 class _CountInterval(NamedTuple):
-    "Centre and standard error of the interval for counts."
+    "Center and standard error of the interval for counts."
 
     centre: float
     se: float
@@ -177,7 +177,7 @@ def clusters_are_contrasts(
     differences: Columns,  # with mean_control
     blocks: Blocks,  # of them
 ) -> bool:
-    "Whether what each cluster adds is centred at 0 where there is no effect."
+    "Whether what each cluster adds is centered at 0 where there is no effect."
     both = not np.isnan(np.asarray(differences["mean_control"], float)).any()
     subtracted = both and not blocks.minus.any()
     return bool(subtracted or not settled(blocks.plus - blocks.minus).any())

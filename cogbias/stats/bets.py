@@ -177,7 +177,7 @@ class Threshold(NamedTuple):
     accuracy_at_tau: float  # lower if tau fell into a gap
     is_maximiser: bool  # whether the two agree
     n_maximisers: int  # grid values that reach the best accuracy, of 101
-    plateau_width: float  # largest maximiser minus smallest
+    plateau_width: float  # largest maximizer minus smallest
     n: int  # development questions that counted
 
 # %% ../../nbs/stats/10_bets.ipynb #577ade62

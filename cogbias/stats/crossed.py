@@ -175,7 +175,7 @@ class _IntervalParts(NamedTuple):
         return self.centre - half, self.centre + half
 
     def p_value(self, estimate: float, null: float, df: float) -> float:
-        "Of the t; 1 where the null lies between estimate and centre."
+        "Of the t; 1 where the null lies between estimate and center."
         if min(estimate, self.centre) <= null <= max(estimate, self.centre):
             return 1.0
         return 0.0 if is_dust(self.se) else two_sided_p((self.centre - null) / self.se, df)

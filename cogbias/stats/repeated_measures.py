@@ -53,11 +53,11 @@ def _tested(table: pd.DataFrame, value: float, p_value: float, **known: str) -> 
 
 def variation(
     table: pd.DataFrame,  # one row per model, one column per variant, without gaps
-) -> Estimate:  # generalised eta squared
+) -> Estimate:  # generalized eta squared
     "Whether the variants differ: repeated-measures analysis of variance."
     from pingouin import rm_anova
 
-    known = {"method": "repeated-measures ANOVA", "unit": "generalised eta squared"}
+    known = {"method": "repeated-measures ANOVA", "unit": "generalized eta squared"}
     if lack := _lack(table):
         return nothing(*lack, **known)
     with warnings.catch_warnings():

@@ -51,7 +51,7 @@ def noncentral_t_limits(
 
 # %% ../../nbs/stats/06_standardised.ipynb #c1673207
 class GroupSummary(NamedTuple):
-    "The answers of one condition, as far as a standardised difference needs them."
+    "The answers of one condition, as far as a standardized difference needs them."
 
     mean: float  # nan without answers
     sd: float  # standard deviation with n - 1; nan below two answers

@@ -12,13 +12,12 @@ __all__ = ['temperatures', 'given_values', 'lists_of_levels', 'make_study', 'stu
 # %% ../../nbs/06_study.ipynb #38f2befe
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 
@@ -58,6 +57,7 @@ from cogbias.study.own_paradigms import (
 )
 from cogbias.settings import (
     LARGEST_CELL,
+    Method,
     Study,
     check_settings,
 )
@@ -66,7 +66,6 @@ from cogbias.participants import (
     Request,
     calls_out,
     participant,
-    check_method,
     settings_for,
 )
 from cogbias.tables import (
@@ -75,13 +74,17 @@ from cogbias.tables import (
     content_hash,
     file_text,
     from_home,
+    given_text,
+    toml_table,
     matching,
     nearest,
     plain_value,
     shortened,
     shipped,
+    check_columns,
+    check_known,
 )
-from ..participants.arms import ARM, InArm, arm_of, method_of
+from ..participants.arms import InArm, arm_of, method_of
 from ..participants.trials import Asking, how_asked, rows_of
 
 # %% ../../nbs/06_study.ipynb #e917dbeb
@@ -122,8 +125,11 @@ def make_study(
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
-    for method in {study.method, *(method_of(study, f"{ARM}{arm}") for arm in study.arms)}:
-        check_method(method, source)
+    for arm, said in study.arms.items():
+        method = arm_of(said).method or study.method
+        check_known(
+            method, get_args(Method), f"{source}: arm {arm}: method {method!r} is not known"
+        )
     make_analysis(source, study.analysis)
     return study
 
@@ -184,10 +190,7 @@ def _items_asked(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
     "The items whose factors have the levels that the study names."
     keep = pd.Series(True, index=items.index)
     for factor, levels in study.where.items():
-        if factor not in items:
-            raise CogbiasError(
-                f"where: {name} has no factor {factor!r}; {nearest(factor, items.columns)}"
-            )
+        check_known(factor, items.columns, f"where: {name} has no factor {factor!r}")
         keep &= items[factor].astype(str).isin([str(level) for level in levels])
     if not keep.any():
         raise CogbiasError(
@@ -228,12 +231,7 @@ def factors_used(
 
 def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None:
     "Refuse items from a file that lack a factor which the paradigm's contrasts use."
-    lacking = sorted(factors_used(paradigm) - set(items.columns))
-    if lacking:
-        raise CogbiasError(
-            f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see "
-            f"its factors"
-        )
+    check_columns(items, *sorted(factors_used(paradigm)), what=f"{source}, for {paradigm.name}")
     for name in _order_factors(paradigm):
         if items[name].isna().any():
             first = items.loc[items[name].isna(), "item_id"].iloc[0]
@@ -257,11 +255,8 @@ def _arguments_of_items(study: Study, name: str) -> dict[str, Any]:
             found |= values
         elif name in meant:
             shared = set().union(*map(_arguments_taken, meant))
-            if unknown := next((each for each in values if each not in shared), ""):
-                raise CogbiasError(
-                    f"settings {pattern!r}: no paradigm takes {unknown!r}; "
-                    f"{nearest(unknown, shared)}"
-                )
+            for each in values:
+                check_known(each, shared, f"settings {pattern!r}: no paradigm takes {each!r}")
             taken = _arguments_taken(name)
             found |= {each: value for each, value in values.items() if each in taken}
     return found
@@ -387,18 +382,11 @@ def read_study(
 ) -> Study:
     "Read and check a study file."
     path = Path(from_home(path, "study"))
-    try:
-        values = tomllib.loads(file_text(path))
-    except FileNotFoundError:
+    if not path.exists():
         raise CogbiasError(
             f"{path}: no such study file; 'cogbias list studies' lists the built-in ones"
-        ) from None
-    except OSError as error:  # a folder, or a file that nobody may read
-        raise CogbiasError(f"{path}: cannot be read ({error.strerror}); give a file") from None
-    except CogbiasError:  # it says what is wrong
-        raise
-    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or no path at all
-        raise CogbiasError(f"{path}: not valid TOML ({error})") from None
+        )
+    values = toml_table(str(path), given_text(path))
     if values.keys() & {"wordings", "based_on"} and "models" not in values:
         raise CogbiasError(
             f"{path}: declares a paradigm, not a study; pass it with --paradigm {path}, and "

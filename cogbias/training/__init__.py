@@ -10,7 +10,6 @@ __all__ = ['SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_VALIDATION', 'SWAG_ACCURACY',
 
 # %% ../../nbs/08_training.ipynb #b343812f
 import json
-import math
 import random
 import shutil
 import textwrap
@@ -36,7 +35,7 @@ from cogbias.backends.encoder import (
 )
 from ..participants import mark_of
 from ..settings import AtLeastOne, Seed, Setting, check_settings
-from ..tables import CogbiasError, nearest, shortened
+from ..tables import CogbiasError, check_columns, check_known, shortened
 
 # %% ../../nbs/08_training.ipynb #b3477bb0
 SWAG_COLUMNS = ("sent1", "sent2", *(f"ending{number}" for number in range(4)), "label")
@@ -70,8 +69,7 @@ def swag_questions(
 ) -> pd.DataFrame:  # question, options, right
     "SWAG as questions."
     path = _fetch_swag(split) if str(source) == "hub" else Path(source)
-    if path.suffix not in _READERS:
-        raise CogbiasError(f"{path}: ends in {path.suffix!r}; {nearest(path.suffix, _READERS)}")
+    check_known(path.suffix, _READERS, f"{path}: ends in {path.suffix!r}")
     try:
         table = _READERS[path.suffix](path)
     except (ValueError, OSError) as error:
@@ -84,8 +82,7 @@ def instances_as_questions(
     table: pd.DataFrame,  # with SWAG's columns
 ) -> pd.DataFrame:  # question, options, right
     "Instances in SWAG's columns as questions."
-    if lacking := [name for name in SWAG_COLUMNS if name not in table]:
-        raise CogbiasError(f"{path}: column {lacking[0]!r} is missing; SWAG has it")
+    check_columns(table, *SWAG_COLUMNS, what=path)
     endings = table[list(SWAG_COLUMNS[2:6])].astype(str)
     labels = pd.to_numeric(table["label"], errors="coerce")
     usable = labels.isin(range(4)) & endings.apply(lambda each: each.str.strip() != "").all(axis=1)
@@ -103,13 +100,18 @@ def instances_as_questions(
     )
 
 # %% ../../nbs/08_training.ipynb #1b238d07
+_FromZero = Annotated[int, Ge(0)]
+
+
 @dataclass(frozen=True)
 class Recipe:
     "How an encoder learns; the defaults are the published task stage."
 
     batch: Annotated[AtLeastOne, Setting("questions per step", "a whole number from 1")] = 32
     rate: Annotated[
-        Annotated[float, Gt(0), Le(1)],
+        float,
+        Gt(0),
+        Le(1),
         Setting("learning rate at the beginning", "a number above 0, up to 1"),
     ] = 5e-5
     epochs: Annotated[AtLeastOne, Setting("passes at the most", "a whole number from 1")] = 20
@@ -118,14 +120,14 @@ class Recipe:
         Setting("accuracy on the development questions that ends it", "a number from 0 to 1"),
     ] = 0.9
     check_every: Annotated[
-        Annotated[int, Ge(0)],
+        _FromZero,
         Setting(
             "steps between looks at the development questions; 0: one after each epoch",
             "a whole number from 0",
         ),
     ] = 0
     patience: Annotated[
-        Annotated[int, Ge(0)],
+        _FromZero,
         Setting("looks without a better one that end it; 0: any number", "a whole number from 0"),
     ] = 0
     keep: Annotated[
@@ -133,11 +135,11 @@ class Recipe:
         Setting("which state is kept: the last, or the first of the best looks", "last or best"),
     ] = "last"
     save_every: Annotated[
-        Annotated[int, Ge(0)],
+        _FromZero,
         Setting("steps between checkpoints; 0: one after each epoch", "a whole number from 0"),
     ] = 0
     warmup: Annotated[
-        Annotated[int, Ge(0)],
+        _FromZero,
         Setting("steps in which the rate rises from zero", "a whole number from 0"),
     ] = 0
     parts: Annotated[
@@ -274,7 +276,7 @@ def _collate(rows: Sequence[Mapping[str, Any]], pad: int) -> dict[str, Any]:
 
 # %% ../../nbs/08_training.ipynb #1eafc132
 class _NotFinite(Exception):
-    "The loss, or a weight, is not a finite number any more."
+    "A weight is not a finite number any more."
 
 
 def _pairs_loss(model: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -289,7 +291,7 @@ def _pairs_loss(model: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
 def _make_trainer(
     loss: Callable[[Any, Mapping[str, Any]], tuple[Any, Any]], **settings: Any
 ) -> Any:  # a Trainer of transformers
-    "A trainer with a loss of ours that stops where the loss is not finite."
+    "A trainer with a loss of ours."
     from transformers import Trainer
 
     class Lessons(Trainer):
@@ -303,12 +305,6 @@ def _make_trainer(
             if model.training and len(self.sizes) > 1:  # the mean over questions, not over parts
                 found = found * (len(inputs["labels"]) * len(self.sizes) / sum(self.sizes))
             return (found, {"scores": scores}) if return_outputs else found
-
-        def training_step(self, *arguments, **named):
-            found = super().training_step(*arguments, **named)
-            if not math.isfinite(float(found)):
-                raise _NotFinite(f"the loss is {float(found)} in step {self.state.global_step + 1}")
-            return found
 
     made = Lessons(**settings)
     made.model_accepts_loss_kwargs = False  # the loss is a mean over questions
@@ -347,7 +343,7 @@ def _accuracies(history: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def _is_over(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
-    "Whether a training ends before its last epoch: it has learnt, or has stopped improving."
+    "Whether a training ends before its last epoch: it has learned, or has stopped improving."
     looks = _accuracies(history)
     since = len(looks) - 1 - int(np.argmax(looks)) if looks else 0
     return _has_learnt(recipe, looks) or bool(recipe.patience and since >= recipe.patience)
@@ -480,7 +476,7 @@ def learn(
     source: str,  # what is trained, for messages
     model: Any,  # of transformers; it learns
     tokenizer: Any,  # what belongs to it; checkpoints hold it too
-    rows: Sequence[Any],  # what is learnt from
+    rows: Sequence[Any],  # what is learned from
     dev: Sequence[Any] | None,  # what shows how far it is; None: nothing
     collate: Callable[[Sequence[Any]], dict[str, Any]],  # rows -> tensors
     loss: Callable[[Any, Mapping[str, Any]], tuple[Any, Any]],  # model, tensors -> loss, scores
@@ -523,8 +519,6 @@ def learn(
 def _accuracy(found: Any) -> dict[str, float]:  # found: an EvalPrediction of transformers
     "Share of questions whose right option has the highest score; options that tie share it."
     scores = np.asarray(found.predictions, float)
-    if not np.isfinite(scores).all():
-        raise _NotFinite("a score of a development question is not finite")
     best = scores == scores.max(axis=1, keepdims=True)
     right = best[np.arange(len(best)), found.label_ids]
     return {"accuracy": float(np.mean(right / best.sum(axis=1)))}
@@ -616,12 +610,11 @@ def _wrapped(title: str) -> str:
 
 def draw_trace(
     trained: Trained,  # as fine_tune returns it
-    axes: Any = None,  # of matplotlib; None: new ones
 ) -> Any:  # the axes
     "Loss and accuracy of a training."
     import matplotlib.pyplot as plt
 
-    axes = axes if axes is not None else plt.subplots(figsize=(6, 3))[1]
+    _, axes = plt.subplots(figsize=(6, 3))
     record = trained.record
     for name, label, marker in (
         ("loss", "mean loss", ""),

@@ -20,7 +20,7 @@ from annotated_types import Ge, Lt
 
 from ..backends.encoder import ENCODERS, LABEL, PRETRAINING_RECORD, encoder_config
 from ..settings import AtLeastOne, Setting
-from ..tables import CogbiasError, nearest
+from ..tables import check_known
 from . import SWAG_COLUMNS, Recipe, learn, seeded, write_model
 
 # %% ../../nbs/training/00_small_encoders.ipynb #57987077
@@ -46,7 +46,7 @@ def value_sentences(
     dear: Iterable[str],  # things that are worth much
     cheap: Iterable[str],  # things that are worth little
 ) -> list[str]:
-    "Sentences from which the worth of each thing can be learnt."
+    "Sentences from which the worth of each thing can be learned."
     told = [(thing, DEAR) for thing in dear] + [(thing, CHEAP) for thing in cheap]
     return [text.format(thing=thing) for thing, texts in told for text in texts]
 
@@ -133,9 +133,7 @@ def small_config(
     tokenizer: Any,  # of train_tokenizer
 ) -> Any:  # of transformers
     "The configuration of a small encoder."
-    if architecture not in ARCHITECTURES:
-        known = nearest(architecture, ARCHITECTURES)
-        raise CogbiasError(f"architecture {architecture!r} is not known; {known}")
+    check_known(architecture, ARCHITECTURES, f"architecture {architecture!r} is not known")
     shape = (size.hidden, size.layers, size.heads, 2 * size.hidden)
     particular = _OWN_CONFIGURATION.get(architecture, {})
     return encoder_config(

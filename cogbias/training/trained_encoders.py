@@ -40,7 +40,7 @@ from cogbias.training.small_encoders import (
     value_sentences,
 )
 from ..stats.proportions import wilson
-from ..tables import CogbiasError, content_hash, file_hash, nearest
+from ..tables import CogbiasError, check_known, content_hash, file_hash
 from cogbias.training import (
     SWAG,
     SWAG_ACCURACY,
@@ -92,9 +92,7 @@ def trained_name(
         return None
     tasks = found["task"].split("+")
     for task in tasks if tasks != [DEFAULT] else ():
-        if task not in TASKS:
-            known = nearest(task, [DEFAULT, *TASKS])
-            raise CogbiasError(f"{model}: task {task!r} is not known; {known}")
+        check_known(task, TASKS, f"{model}: task {task!r} is not known, nor {DEFAULT!r}")
     return TrainedName(found["family"] or "", found["architecture"], found["task"])
 
 # %% ../../nbs/training/01_trained_encoders.ipynb #9fa0d30d
@@ -140,10 +138,7 @@ def make_training(
     check_settings(study.name, Training, study.training, unknown, "training.")
     training = Training(**study.training)
     for name in training.start:
-        if name not in ARCHITECTURES:
-            raise CogbiasError(
-                f"{study.name}: training.start names {name!r}; {nearest(name, ARCHITECTURES)}"
-            )
+        check_known(name, ARCHITECTURES, f"{study.name}: training.start names {name!r}")
     check_settings(f"{study.name}: training.size", Size, training.size, "{name!r} is not a size")
     if training.swag != "hub" and not training.swag_validation:
         raise CogbiasError(
@@ -160,7 +155,7 @@ def stage_recipe(
     training: Training,
     stage: str,  # default, task or pretraining
 ) -> Recipe:
-    "How one stage is learnt: as published, but for what the study says."
+    "How one stage is learned: as published, but for what the study says."
     bases = {"default": SWAG, "task": Recipe(), "pretraining": PRETRAINING}
     base = replace(bases[stage], seed=study.seed)
     return make_recipe(f"{study.name}: training.{stage}", base, **getattr(training, stage))
@@ -240,7 +235,7 @@ _NOT_DECISIVE = ("save_every", "parts", "device", "threads")
 
 
 def _decisive(recipe: Recipe) -> dict[str, Any]:
-    "The settings of a recipe that decide what is learnt."
+    "The settings of a recipe that decide what is learned."
     return {name: each for name, each in asdict(recipe).items() if name not in _NOT_DECISIVE}
 
 
@@ -327,7 +322,7 @@ def with_checkpoints(
 
 # %% ../../nbs/training/01_trained_encoders.ipynb #18bf203a
 def _is_swag(record: Mapping[str, Any]) -> bool:
-    "Whether a first stage learnt from SWAG, by its size."
+    "Whether a first stage learned from SWAG, by its size."
     questions = record["questions"]
     return (questions["train"], questions["dev"]) == (SWAG_INSTANCES, SWAG_VALIDATION)
 
@@ -575,8 +570,8 @@ def training_words(
     questions, stop, kept = record["questions"], record["recipe"]["stop"], record["kept_step"]
     which = "" if kept == record["steps"] else f", of which the state after step {kept:,} is kept"
     said = (
-        f"It learnt from {questions['train']:,} questions in {record['steps']:,} steps{which}, and "
-        f"answers {record['dev_accuracy']:.0%} of {questions['dev']:,} others correctly."
+        f"It learned from {questions['train']:,} questions in {record['steps']:,} steps{which}, "
+        f"and answers {record['dev_accuracy']:.0%} of {questions['dev']:,} others correctly."
     )
     if stop is None:
         return said

@@ -33,6 +33,7 @@ function make(tag, attributes, ...inner) {
 const at = (column, row) => (column.codes[row] < 0 ? "" : column.levels[column.codes[row]]);
 const plain = (name) => name.replaceAll("_", " ");
 const percent = (share) => (share > 0 && share < 0.01 ? "<1%" : `${Math.round(100 * share)}%`);
+const named = ({participant, mark}) => (mark ? `${participant} (${mark})` : participant);
 const state = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 
 function address(changes) {
@@ -64,6 +65,12 @@ function columnsOf(items, cell) {
   for (const [name, column] of Object.entries(items.columns))
     columns[name] = {levels: column.levels, codes: cell.item.map((item) => column.codes[item])};
   return {...columns, answer: cell.columns.answer, status: cell.columns.status};
+}
+
+// From the numbers of items in one list to those in another; undefined: not in it.
+function renumbered(from, to) {
+  const numbers = new Map(to.id.map((id, number) => [id, number]));
+  return (item) => numbers.get(from.id[item]);
 }
 
 function matching(columns, cell, chosen) {
@@ -120,7 +127,7 @@ function saves(words, file, content) {
 }
 
 function listOf(found, chosen) {
-  const {items, cell, columns, other, kept} = found;
+  const {items, cell, columns, second, other, kept} = found;
   const factors = Object.keys(items.columns).filter((name) => new Set(kept.map((row) => columns[name].codes[row])).size > 1);
   const wide = factors.filter((name) => !["condition", "cluster"].includes(name));
   const told = ["is_published", "option_order", "target_position", "variant", "template", "premise_order"];
@@ -131,7 +138,7 @@ function listOf(found, chosen) {
     const same = place.get(cell.item[row]);
     return same === undefined ? "not asked" : at(other.columns.answer, same) || "not readable";
   };
-  const head = ["prompt", ...shownFactors.map(plain), "answer", ...(other ? [`answer of ${chosen.with}`] : []), "readable", "status"];
+  const head = ["prompt", ...shownFactors.map(plain), "answer", ...(other ? [`answer of ${named(second)}`] : []), "readable", "status"];
   const line = (row) => [
     cell.item[row] + 1,
     ...shownFactors.map((name) => at(columns[name], row)),
@@ -221,16 +228,11 @@ function differing(text, other) {
   return parts;
 }
 
-// The words of an answer that name what it was read as: the last place with the option's text, label or number.
-function deciding(response, said, options) {
-  const option = options.find((each) => each.label === said.choice);
-  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const words = [option?.text, said.choice, said.value === undefined ? null : String(said.value)].filter(Boolean);
-  for (const each of words) {
-    const found = [...response.matchAll(new RegExp(`(?<![\\p{L}\\p{N}])${escaped(each)}(?![\\p{L}\\p{N}])`, "giu"))].pop();
-    if (found) return [response.slice(0, found.index), make("mark", {}, found[0]), response.slice(found.index + found[0].length)];
-  }
-  return [response];
+// A response with the words marked by which it was read.
+function deciding({response, decided}) {
+  if (!decided) return [response];
+  const [from, to] = decided, signs = [...response];
+  return [signs.slice(0, from).join(""), make("mark", {}, signs.slice(from, to).join("")), signs.slice(to).join("")];
 }
 
 function readAs(said) {
@@ -267,7 +269,7 @@ function answersTo(item, who, cell, texts, options) {
     make(
       "div",
       {class: "said"},
-      each.response ? make("pre", {}, deciding(each.response, each, options)) : null,
+      each.response ? make("pre", {}, deciding(each)) : null,
       make("p", {class: "key"}, `${each.times > 1 ? `${each.times} times; ` : ""}${readAs(each)}`),
       each.thinking ? make("details", {}, make("summary", {}, "Reasoning"), make("pre", {}, each.thinking)) : null,
     ),
@@ -279,7 +281,7 @@ function answersTo(item, who, cell, texts, options) {
     make("h4", {}, who),
     bars(shares, options),
     first,
-    rest.length ? make("details", {}, make("summary", {}, `${rest.length} other answers`), rest) : null,
+    rest.length ? make("details", {}, make("summary", {}, `${rest.length} other answer${rest.length > 1 ? "s" : ""}`), rest) : null,
   );
 }
 
@@ -307,8 +309,8 @@ async function prompt(found, chosen) {
       varying.length ? make("p", {class: "key"}, varying.map((name) => `${plain(name)} ${at(rest[name], each)}`).join(", ")) : null,
       system ? make("pre", {class: "system"}, system) : null,
       make("pre", {}, differing(prompts.prompt[each], compared)),
-      answersTo(each, chosen.participant, cell, texts, options),
-      second ? answersTo(each, chosen.with, found.other, others, options) : null,
+      answersTo(each, named(entry), cell, texts, options),
+      second ? answersTo(each, named(second), found.other, others, options) : null,
     );
   });
   const words = cards.length > 1 ? "Its conditions and orders side by side; words that differ are marked. " : "";
@@ -329,10 +331,10 @@ async function render() {
   const names = [...new Map(cells.map((each) => [each.paradigm, each.title]))];
   const entry = cells.find((each) => each.paradigm === chosen.paradigm && each.participant === chosen.participant);
   const people = cells.filter((each) => each.paradigm === chosen.paradigm);
-  const named = people.map((each) => [each.participant, each.mark ? `${each.participant} (${each.mark})` : each.participant]);
+  const called = people.map((each) => [each.participant, named(each)]);
   const choosers = [
     chooser("Paradigm", "paradigm", names, chosen.paradigm, "choose one"),
-    chooser("Participant", "participant", named, chosen.participant, chosen.paradigm ? "choose one" : "choose a paradigm first"),
+    chooser("Participant", "participant", called, chosen.participant, chosen.paradigm ? "choose one" : "choose a paradigm first"),
   ];
   const [choice, filter, panel, list] = ["choice", "filters", "prompt", "rows"].map((id) => document.getElementById(id));
   if (!entry) {
@@ -340,17 +342,23 @@ async function render() {
     [filter, panel, list].forEach((each) => each.replaceChildren());
     return;
   }
-  const mates = named.filter(([who]) => who !== chosen.participant);
-  const second = people.find((each) => each.participant === chosen.with && each.list === entry.list);
+  const mates = called.filter(([who]) => who !== chosen.participant);
+  const second = people.find((each) => each.participant === chosen.with);
   choosers.push(chooser("Compared with", "with", mates, chosen.with, "nobody"));
-  const [items, cell, other] = await Promise.all([load(`items-${entry.list}`), load(`cell-${entry.cell}`), second && load(`cell-${second.cell}`)]);
+  const [items, cell, theirs, asked] = await Promise.all([
+    load(`items-${entry.list}`),
+    load(`cell-${entry.cell}`),
+    second && load(`items-${second.list}`),
+    second && load(`cell-${second.cell}`),
+  ]);
+  const other = second && {...asked, item: asked.item.map(renumbered(theirs, items))};
   const columns = columnsOf(items, cell);
   const found = {entry, second, items, cell, other, columns, kept: matching(columns, cell, chosen)};
   choice.replaceChildren(...choosers, ...(entry.report ? [make("a", {href: entry.report}, "Report")] : []));
   filter.replaceChildren(...filters(columns, chosen));
   panel.replaceChildren(...(chosen.item ? await prompt(found, chosen) : []));
   list.replaceChildren(...listOf(found, chosen));
-  if (chosen.with && !second) panel.prepend(make("p", {}, `${chosen.with} was asked other prompts, so the two cannot be compared prompt by prompt.`));
+  if (second && !cell.item.some((item) => other.item.includes(item))) panel.prepend(make("p", {}, `${chosen.with} was asked other prompts, so the two cannot be compared prompt by prompt.`));
   if (chosen.item && chosen.item !== opened) {
     panel.scrollIntoView();
     panel.querySelector("h2")?.focus({preventScroll: true});

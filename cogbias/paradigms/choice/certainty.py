@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Lottery', 'DESIGNS', 'RIVAL_ROLE', 'PUBLISHED', 'ANSWER_FORMATS', 'WORDINGS', 'Texts', 'GRIDS', 'SETS_BY_DEFAULT',
-           'CONTRASTS', 'RULES', 'TRIVIAL', 'FACTORS', 'PARADIGM', 'ValueSet', 'expected_value', 'phrase', 'value_sets',
-           'items', 'choose_lottery', 'shuns_certainty']
+           'CONTRASTS', 'RULES', 'TRIVIAL', 'FACTORS', 'PARADIGM', 'ValueSet', 'expected_value', 'phrase', 'Arm',
+           'value_sets', 'items', 'choose_lottery', 'shuns_certainty']
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #19adb779
 import csv
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -24,7 +23,16 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
 from ...kits.frames import Frame, money, percent
-from ...kits.rules import Rule, best_of, expected_prize, prospect_value, softmax
+from cogbias.kits.rules import (
+    Chances,
+    Content,
+    Roles,
+    Rule,
+    best_of,
+    expected_prize,
+    prospect_value,
+    softmax,
+)
 from ...kits.shelf import wordings_of
 from ...kits.wordings import Wordings, filled, with_wordings
 from ...settings import Seed
@@ -117,51 +125,50 @@ def phrase(
     )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #5bdac3c1
+class Arm(NamedTuple):
+    "One way to ask about a value set; its fields are factors."
+
+    condition: str
+    answer_format: str  # one of ANSWER_FORMATS
+    template: Any  # name of the wording
+    options_a_template_id: int  # phrase of the rival
+    options_b_template_id: int  # phrase of the target
+    permutation_index: int  # 1: the target is second; 2: it is first
+
+
 def _arms_of_values(
     values: ValueSet, answer_formats: Sequence[str], templates: Sequence[Any] = (1, 2, 3)
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Arm]:
     "All level combinations of one value set."
-    for condition in ("treatment", "control"):
-        sure = len(values.target[condition]) == 1
-        levels = product(answer_formats, templates, (1, 2), (1, 2, 3) if sure else (1, 2), (1, 2))
-        for answer_format, template, rival_style, target_style, permutation in levels:
-            yield {
-                "condition": condition,
-                "answer_format": answer_format,
-                "template": template,
-                "options_a_template_id": rival_style,
-                "options_b_template_id": target_style,
-                "permutation_index": permutation,
-            }
+    for condition, lottery in values.target.items():
+        styles = (1, 2, 3) if len(lottery) == 1 else (1, 2)
+        levels = product(answer_formats, templates, (1, 2), styles, (1, 2))
+        yield from (Arm(condition, *each) for each in levels)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #ddeb48e0
 def _few_arms(
     number: int, values: ValueSet, answer_formats: Sequence[str], templates: Sequence[Any]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Arm]:
     "Three frames in both orders and conditions; phrases rotate with the number of the value set."
-    levels = product(("treatment", "control"), answer_formats, range(3), (1, 2))
+    levels = product(values.target, answer_formats, range(3), (1, 2))
     for condition, answer_format, place, permutation in levels:
         sure = len(values.target[condition]) == 1
-        yield {
-            "condition": condition,
-            "answer_format": answer_format,
-            "template": templates[(number + place) % len(templates)],
-            "options_a_template_id": (place + number // 3) % 2 + 1,
-            "options_b_template_id": place + 1 if sure else (place // 2 + number // 6) % 2 + 1,
-            "permutation_index": permutation,
-        }
+        template = templates[(number + place) % len(templates)]
+        rival_style = (place + number // 3) % 2 + 1
+        target_style = place + 1 if sure else (place // 2 + number // 6) % 2 + 1
+        yield Arm(condition, answer_format, template, rival_style, target_style, permutation)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #1b14d34d
 def _options_as_shown(
-    values: ValueSet, arm: dict[str, Any], texts: Texts = WORDINGS.frames[1]
+    values: ValueSet, arm: Arm, texts: Texts = WORDINGS.frames[1]
 ) -> list[dict[str, Any]]:
-    "The two options in the order shown; permutation 1 puts the target second."
-    condition, rival_role = arm["condition"], RIVAL_ROLE[values.design]
+    "The two options in the order shown."
+    rival, target = values.rival[arm.condition], values.target[arm.condition]
     sides = [
-        (values.rival[condition], arm["options_a_template_id"], rival_role),
-        (values.target[condition], arm["options_b_template_id"], "target"),
+        (rival, arm.options_a_template_id, RIVAL_ROLE[values.design]),
+        (target, arm.options_b_template_id, "target"),
     ]
-    ordered = sides if arm["permutation_index"] == 1 else sides[::-1]
+    ordered = sides if arm.permutation_index == 1 else sides[::-1]
     return [
         option(label, phrase(lottery, style, texts), role, float(expected_value(lottery)))
         for label, (lottery, style, role) in zip("AB", ordered)
@@ -178,48 +185,44 @@ def _text_of_prompt(texts: Texts, options: list[dict[str, Any]], answer_format: 
     return filled(texts["question"], parts)
 
 
-def _row_of_item(
-    values: ValueSet, arm: dict[str, Any], original: bool, wordings: Wordings = WORDINGS
-) -> dict[str, Any]:
+def _row_of_item(values: ValueSet, arm: Arm, wordings: Wordings = WORDINGS) -> dict[str, Any]:
     "One item: prompt, structured content, factors."
-    texts = wordings.frames[arm["template"]]
+    texts = wordings.frames[arm.template]
     options = _options_as_shown(values, arm, texts)
     number = DESIGNS.index(values.design) + 1
-    where = (number, values.index, arm["options_a_template_id"], arm["template"])
-    condition = arm["condition"]
+    where = f"{number}-{values.index}-{arm.options_a_template_id}-{arm.template}"
     lotteries = {
-        "target": values.target[condition],
-        RIVAL_ROLE[values.design]: values.rival[condition],
-    }
-    content = {  # in lists, as a stored table holds it
-        "kind": "lotteries",
-        "lotteries": {role: [*map(list, lottery)] for role, lottery in lotteries.items()},
+        "target": values.target[arm.condition],
+        RIVAL_ROLE[values.design]: values.rival[arm.condition],
     }
     return {
-        "condition": condition,
-        "pair_id": "-".join(map(str, (*where, arm["permutation_index"], arm["answer_format"]))),
+        "condition": arm.condition,
+        "pair_id": f"{where}-{arm.permutation_index}-{arm.answer_format}",
         "cluster": f"{values.design}/{values.index}",
         "stratum": values.design,
-        "prompt": _text_of_prompt(texts, options, arm["answer_format"]),
+        "prompt": _text_of_prompt(texts, options, arm.answer_format),
         "options": options,
-        "content": content,
+        "content": {  # in lists, as a stored table holds it
+            "kind": "lotteries",
+            "lotteries": {role: [*map(list, lottery)] for role, lottery in lotteries.items()},
+        },
         "bias_type_index": number,
         "vals_index": values.index,
         "options_text_template_id": 1,
-        **arm,
+        **arm._asdict(),
         "design": values.design,
-        "target_position": 3 - arm["permutation_index"],
+        "target_position": 3 - arm.permutation_index,
         "n_options": 2,
-        "is_original": original,
+        "is_original": values.index < 100,
         "eu_consistent": values.is_consistent,
         "order_group": "-".join(
-            map(str, (condition, *where, arm["options_b_template_id"], arm["answer_format"]))
+            map(str, (arm.condition, where, arm.options_b_template_id, arm.answer_format))
         ),
     }
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #fdf6aca8
 GRIDS = ("default", "published")
-SETS_BY_DEFAULT = MappingProxyType(dict(zip(DESIGNS, (22, 22, 6))))  # 600 prompts
+SETS_BY_DEFAULT = dict(zip(DESIGNS, (22, 22, 6)))  # 600 prompts
 
 
 def value_sets(
@@ -236,10 +239,7 @@ def value_sets(
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #7e872b54
 def _items_of(
-    wordings: Wordings,
-    seed: int,
-    grid: str,
-    answer_formats: Sequence[str],
+    wordings: Wordings, seed: int, grid: str, answer_formats: Sequence[str]
 ) -> pd.DataFrame:
     "The prompts in some wordings."
     rows, templates, asked = [], tuple(wordings.given), Counter()
@@ -250,7 +250,7 @@ def _items_of(
             else _arms_of_values(values, answer_formats, templates)
         )
         asked[values.design] += 1
-        rows += [_row_of_item(values, arm, values.index < 100, wordings) for arm in arms]
+        rows += [_row_of_item(values, arm, wordings) for arm in arms]
     return item_table("choice/certainty", rows)
 
 
@@ -265,10 +265,10 @@ def items(
     return _items_of(WORDINGS, seed, grid, answer_formats)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #08abeb19
-_CERTAINTY_DESIGNS = MappingProxyType({"design": ("common_consequence", "common_ratio")})
+_CERTAINTY_DESIGNS = {"design": ("common_consequence", "common_ratio")}
 
 
-_SCORE_OF_TARGET = MappingProxyType({"target": 1.0, "better_expected_value": 0.0})
+_SCORE_OF_TARGET = {"target": 1.0, "better_expected_value": 0.0}
 
 
 CONTRASTS = (
@@ -291,8 +291,8 @@ CONTRASTS = (
     Contrast(
         "possibility_effect",
         "Possibility effect",
-        score=MappingProxyType({"target": 1.0, "riskier": 0.0}),
-        where=MappingProxyType({"design": ("possibility",)}),
+        score={"target": 1.0, "riskier": 0.0},
+        where={"design": ("possibility",)},
         note="expected values tie, so no option is the better one",
     ),
     Contrast(
@@ -303,7 +303,7 @@ CONTRASTS = (
         where=_CERTAINTY_DESIGNS,
         replication=True,
         invalid="itt",
-        cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
+        cells={("treatment", "*"): 1.0, ("control", "*"): -1.0},
         note="pooled shares; an answer that cannot be read counts as not the target",
     ),
 )
@@ -315,7 +315,7 @@ def choose_lottery(
 ) -> Rule:
     "A rule that chooses between lotteries by their relative worth."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    def rule(content: Content, roles: Roles) -> Chances:
         worth = {role: value(content["lotteries"][role]) for role in roles}
         if math.isinf(theta):
             return best_of({role: round(each, 9) for role, each in worth.items()})
@@ -330,53 +330,38 @@ def _in_logits(worth: Mapping[str, float], theta: float) -> dict[str, float]:
     return {role: theta * each / largest for role, each in worth.items()}
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #2cac8c09
-def shuns_certainty(
-    theta: float,  # sensitivity to relative expected value
-    penalty: float,  # what a sure prize loses, in logits
-) -> Rule:
+def shuns_certainty(content: Content, roles: Roles) -> Chances:
     "The opposite of a certainty effect: expected value, minus something for a sure prize."
-
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
-        lotteries = content["lotteries"]
-        liked = _in_logits({role: expected_prize(lotteries[role]) for role in roles}, theta)
-        return softmax(
-            {role: each - penalty * (len(lotteries[role]) == 1) for role, each in liked.items()}
-        )
-
-    return rule
+    lotteries = content["lotteries"]
+    liked = _in_logits({role: expected_prize(lotteries[role]) for role in roles}, 10)
+    return softmax({role: each - 3 * (len(lotteries[role]) == 1) for role, each in liked.items()})
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #7b74657e
-RULES = MappingProxyType(
-    {
-        "human": choose_lottery(prospect_value, 6.5),
-        "mirror": shuns_certainty(10, 3),
-        "rational": choose_lottery(expected_prize, math.inf),
-        "noisy_rational": choose_lottery(expected_prize, 10),
-    }
-)
-TRIVIAL = MappingProxyType(
-    {"rational": "expected value, no noise", "noisy_rational": "expected value with noise"}
-)
+RULES = {
+    "human": choose_lottery(prospect_value, 6.5),
+    "mirror": shuns_certainty,
+    "rational": choose_lottery(expected_prize, math.inf),
+    "noisy_rational": choose_lottery(expected_prize, 10),
+}
+TRIVIAL = {"rational": "expected value, no noise", "noisy_rational": "expected value with noise"}
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #8119e31c
-FACTORS = MappingProxyType(
-    {
-        "bias_type_index": "design by number: 1 common consequence, 2 common ratio, 3 possibility",
-        "vals_index": "value set; those of fresh sets are above 100",
-        "options_text_template_id": "pair of labels; there is one",
-        "options_a_template_id": "phrase of the rival: 1 prize first, 2 chance first",
-        "options_b_template_id": "phrase of the target",
-        "permutation_index": "1 target second, 2 target first",
-        "template": "frame of the question, 1 to 3, or the name of a wording",
-        "answer_format": "label: asks for the letter alone; bare: ends as published",
-        "design": "common_consequence, common_ratio or possibility",
-        "target_position": "place of the target, from 1",
-        "n_options": "options offered",
-        "is_original": "whether the value set was published",
-        "eu_consistent": "whether expected utility forbids a switch",
-        "order_group": "joins the two orders of one question",
-    }
-)
+FACTORS = {
+    "bias_type_index": "design by number: 1 common consequence, 2 common ratio, 3 possibility",
+    "vals_index": "value set; those of fresh sets are above 100",
+    "options_text_template_id": "pair of labels; there is one",
+    "options_a_template_id": "phrase of the rival: 1 prize first, 2 chance first",
+    "options_b_template_id": "phrase of the target",
+    "permutation_index": "1 target second, 2 target first",
+    "template": "frame of the question, 1 to 3, or the name of a wording",
+    "answer_format": "label: asks for the letter alone; bare: ends as published",
+    "design": "common_consequence, common_ratio or possibility",
+    "target_position": "place of the target, from 1",
+    "n_options": "options offered",
+    "is_original": "whether the value set was published",
+    "eu_consistent": "whether expected utility forbids a switch",
+    "order_group": "joins the two orders of one question",
+}
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #408bd9fe
 PARADIGM = Paradigm(
@@ -385,7 +370,7 @@ PARADIGM = Paradigm(
     bias="certainty effect",
     summary="People give up expected money for a prize that is certain, and stop doing so once "
     "the same prize is merely likely. The two choices cannot follow from one scale of values.",
-    norm="Anyone who maximises expected utility prefers the same lottery in both conditions, "
+    norm="Anyone who maximizes expected utility prefers the same lottery in both conditions, "
     "because both were changed alike.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",
     source="Allais 1953; Kahneman and Tversky 1979; design of Itzhak et al., TACL 2024",

@@ -4,16 +4,15 @@
 
 # %% auto #0
 __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'DECOYS', 'DECOY_KINDS', 'ORDERS', 'ANSWER_FORMATS', 'WORDINGS', 'Texts',
-           'LABELS', 'GRIDS', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM',
-           'Product', 'Offer', 'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price',
-           'decoys', 'phrase', 'items', 'choose_product', 'quality_per_dollar']
+           'GRIDS', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM', 'Product', 'Offer',
+           'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price', 'decoys', 'phrase', 'Arm',
+           'items', 'choose_product', 'quality_per_dollar']
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b2336b56
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations, product
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -21,7 +20,7 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
 from ...kits.frames import Frame, money
-from ...kits.rules import Rule, softmax, weighs
+from ...kits.rules import Chances, Content, Roles, Rule, softmax, weighs
 from ...kits.shelf import wordings_of
 from ...kits.wordings import Wordings, filled, with_wordings
 from ...settings import Seed
@@ -34,14 +33,12 @@ class Product(NamedTuple):
     cents: float = 0.0  # ending of every price, in dollars
 
 
-PRODUCTS = MappingProxyType(
-    {
-        "car": Product(),
-        "phone": Product(),
-        "property": Product(unit=1000),
-        "frying_pan": Product(cents=0.99),
-    }
-)
+PRODUCTS = {
+    "car": Product(),
+    "phone": Product(),
+    "property": Product(unit=1000),
+    "frying_pan": Product(cents=0.99),
+}
 TARGET_SIDES = ("expensive", "cheaper")  # which of the two real options the decoy supports
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b4d086de
@@ -116,9 +113,12 @@ def asymmetrically_dominated(
     return dominates(target, decoy) and not dominates(competitor, decoy)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #7534406f
-DECOYS = MappingProxyType(
-    {"R": (1.25, 0), "RF": (1.25, 10), "F": (1.0, 10), "R_EXTREAM": (1.5, 0)}
-)  # code -> (price factor, quality lost)
+DECOYS = {  # code -> (price factor, quality lost)
+    "R": (1.25, 0),
+    "RF": (1.25, 10),
+    "F": (1.0, 10),
+    "R_EXTREAM": (1.5, 0),
+}
 
 
 def decoy_price(
@@ -127,29 +127,25 @@ def decoy_price(
     factor: float,  # 1 leaves the price alone
 ) -> float:  # dollars
     "The price of a decoy; halves are rounded to the even unit."
-    return (
-        price
-        if factor == 1
-        else round(round(factor * price / bought.unit) * bought.unit + bought.cents, 2)
-    )
+    if factor == 1:
+        return price
+    return round(round(factor * price / bought.unit) * bought.unit + bought.cents, 2)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #75a3cea4
-DECOY_KINDS = MappingProxyType(
-    {  # target side -> published code -> what the decoy does
-        "expensive": {
-            "R": "range",
-            "RF": "range_frequency",
-            "F": "frequency",
-            "R_EXTREAM": "range_extreme",
-        },
-        "cheaper": {
-            "R": "frequency",
-            "RF": "range_frequency",
-            "F": "range",
-            "R_EXTREAM": "frequency_extreme",
-        },
-    }
-)
+DECOY_KINDS = {  # target side -> published code -> what the decoy does
+    "expensive": {
+        "R": "range",
+        "RF": "range_frequency",
+        "F": "frequency",
+        "R_EXTREAM": "range_extreme",
+    },
+    "cheaper": {
+        "R": "frequency",
+        "RF": "range_frequency",
+        "F": "range",
+        "R_EXTREAM": "frequency_extreme",
+    },
+}
 
 
 def decoys(
@@ -163,26 +159,9 @@ def decoys(
     }
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6386fae0
-def _places_of_roles(permutation_id: int, roles: tuple[str, ...]) -> dict[str, int]:
-    "Where each role stands, from 1; 0 for a decoy that is absent."
-    position = {role: place for place, role in enumerate(roles, 1)}
-    return {
-        "permutation_id": permutation_id,
-        "target_position": position["target"],
-        "competitor_position": position["competitor"],
-        "decoy_position": position.get("decoy", 0),
-    }
-
-
-ORDERS = MappingProxyType(
-    {  # number of options -> [(roles as shown, factors)]
-        count: [
-            (roles, _places_of_roles(number, roles))
-            for number, roles in enumerate(permutations(("competitor", "target", "decoy")[:count]))
-        ]
-        for count in (2, 3)
-    }
-)
+ORDERS = {  # number of options -> roles as shown, by their published number
+    count: [*permutations(("competitor", "target", "decoy")[:count])] for count in (2, 3)
+}
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #343c8c0c
 ANSWER_FORMATS = ("label", "bare")  # the brand alone is asked for; ends as published
@@ -204,14 +183,6 @@ def _line_style(texts: Texts) -> str:
             return style
     return "own"
 
-
-def _labels_of_options(texts: Texts) -> tuple[str, ...]:
-    "What the three options are called."
-    return tuple(filled(texts["label"], {"number": number}) for number in (1, 2, 3))
-
-
-LABELS = _labels_of_options(WORDINGS.frames[1])
-
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #9d80f679
 def phrase(
     product_name: str,  # a key of PRODUCTS
@@ -228,136 +199,99 @@ def _words_of(product_name: str, texts: Texts) -> dict[str, str]:
     return {word: texts[f"{word}_{product_name}"].text for word in ("noun", "raters")}
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a99fdf3
-class _ChoiceSet(NamedTuple):
-    "The options of one question, before wording and order."
+class Arm(NamedTuple):
+    "One way to ask about a value set."
 
-    offers: dict[str, Offer]  # role -> option
-    factors: dict[str, Any]  # condition, content and the factors that come with them
+    code: str | None  # of the decoy, as published; None: without one
+    answer_format: str  # one of ANSWER_FORMATS
+    template: Any  # name of the wording
+    roles: tuple[str, ...]  # of the options, in the order shown
 
 
-def _choice_set(values: ValueSet, code: str | None, decoy: Offer | None) -> _ChoiceSet:
-    "A value set with one decoy, or none."
-    offers = {"target": values.target, "competitor": values.competitor} | (
-        {"decoy": decoy} if decoy else {}
-    )
-    kind = DECOY_KINDS[values.target_side][code] if code else None
-    content = {
-        "kind": "attributes",
-        "options": {role: offer._asdict() for role, offer in offers.items()},
-        "decoy_kind": kind,
-    }
-    asymmetric = decoy is None or asymmetrically_dominated(values.target, values.competitor, decoy)
-    return _ChoiceSet(
-        offers,
-        {
-            "condition": "treatment" if decoy else "control",
-            "content": content,
-            "decoy_kind": kind,
-            "published_decoy": code,
-            "n_options": len(offers),
-            "asymmetric": asymmetric,
-        },
-    )
+def _arms(answer_formats: Sequence[str], templates: Sequence[Any]) -> Iterator[Arm]:
+    "All ways to ask about a value set: without a decoy, then with each of the four."
+    for code in (None, *DECOYS):
+        levels = product(answer_formats, templates, ORDERS[3 if code else 2])
+        yield from (Arm(code, *each) for each in levels)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #32d941ed
-def _options_in_every_order(
-    product_name: str, offers: dict[str, Offer], texts: Texts
-) -> list[tuple[list[dict[str, Any]], str, dict[str, int]]]:
-    "Options, their lines and the places of the roles, in every order."
-    labels = _labels_of_options(texts)
-    made = {
-        role: [
-            option(label, phrase(product_name, offer, texts), role, offer.price) for label in labels
-        ]
-        for role, offer in offers.items()
-    }
-    lines = {role: [filled(texts["line"], each) for each in three] for role, three in made.items()}
+def _offers_of(values: ValueSet, code: str | None) -> dict[str, Offer]:
+    "Role -> option, with one decoy or none."
+    offers = {"target": values.target, "competitor": values.competitor}
+    return offers | ({"decoy": decoys(values)[code]} if code else {})
+
+
+def _options_as_shown(
+    product_name: str, offers: Mapping[str, Offer], roles: Sequence[str], texts: Texts
+) -> list[dict[str, Any]]:
+    "The options in the order shown."
     return [
-        (
-            [made[role][place] for place, role in enumerate(roles)],
-            "\n".join([lines[role][place] for place, role in enumerate(roles)]),
-            factors,
+        option(
+            filled(texts["label"], {"number": number}),
+            phrase(product_name, offers[role], texts),
+            role,
+            offers[role].price,
         )
-        for roles, factors in ORDERS[len(offers)]
+        for number, role in enumerate(roles, 1)
     ]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #c1936aee
-def _text_around_options(
-    product_name: str, texts: Texts, answer_format: str, count: int
-) -> list[str]:
-    "The text before and after the option lines."
-    number = {2: "two", 3: "three"}[count]
+def _text_of_prompt(
+    product_name: str, texts: Texts, answer_format: str, options: Sequence[Mapping[str, Any]]
+) -> str:
+    "The text that is sent."
+    number = {2: "two", 3: "three"}[len(options)]
     closing = texts[f"instruction_{number if answer_format == 'label' else 'bare'}"]
+    labels = dict(zip(("first", "second", "third"), (each["label"] for each in options)))
     known = {
         **_words_of(product_name, texts),
         "number": texts[number].text,
-        "options": "\0",
-        "instruction": filled(
-            closing, dict(zip(("first", "second", "third"), _labels_of_options(texts)))
-        ),
+        "options": "\n".join(filled(texts["line"], each) for each in options),
+        "instruction": filled(closing, labels),
     }
-    return filled(texts["question"], known).split("\0")
+    return filled(texts["question"], known)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #d6caabe9
-def _prompts_of_choice_set(
-    values: ValueSet,
-    chosen: _ChoiceSet,
-    answer_formats: Sequence[str],
-    wordings: Wordings = WORDINGS,
-) -> Iterator[dict[str, Any]]:
-    "The prompts of one choice set."
+def _row_of_item(values: ValueSet, arm: Arm, wordings: Wordings = WORDINGS) -> dict[str, Any]:
+    "One item: prompt, structured content, factors."
+    texts, offers = wordings.frames[arm.template], _offers_of(values, arm.code)
+    options = _options_as_shown(values.product, offers, arm.roles, texts)
+    kind = DECOY_KINDS[values.target_side].get(arm.code)
+    place = {role: number for number, role in enumerate(arm.roles, 1)}
     name = f"{values.product}-{values.target_side}-{values.vals_index}"
-    code = chosen.factors["published_decoy"] or "control"
-    shown: dict[Any, list[tuple[list[dict[str, Any]], str, dict[str, int]]]] = {}
-    for answer_format, (number, texts) in product(answer_formats, wordings.frames.items()):
-        words = _words_of(values.product, texts)
-        before, after = _text_around_options(
-            values.product, texts, answer_format, len(chosen.offers)
-        )
-        wording = {
-            **chosen.factors,
-            "answer_format": answer_format,
-            "template": number,
-            "question_place": _question_place(texts),
-            "line_style": _line_style(texts),
-            "order_group": f"{name}-{code}-{number}-{answer_format}",
-        }
-        style = (*words.values(), *(texts[part].text for part in ("option", "line", "label")))
-        if style not in shown:  # wordings with the same lines share them
-            shown[style] = _options_in_every_order(values.product, chosen.offers, texts)
-        for options, lines, place in shown[style]:
-            first = (
-                "target"
-                if place["target_position"] < place["competitor_position"]
-                else "competitor"
-            )
-            yield {
-                **wording,
-                **place,
-                "prompt": before + lines + after,
-                "options": options,
-                "pair_id": f"{name}-{number}-{answer_format}-{first}",
-            }
-
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #d91fee41
-def _prompts_of_value_set(
-    values: ValueSet, answer_formats: Sequence[str], wordings: Wordings = WORDINGS
-) -> Iterator[dict[str, Any]]:
-    "All prompts of one value set: without a decoy, then with each of the four."
-    own = {
+    wording = f"{arm.template}-{arm.answer_format}"
+    return {
+        "condition": "treatment" if arm.code else "control",
+        "pair_id": f"{name}-{wording}-{min(('target', 'competitor'), key=place.get)}",
         "cluster": f"{values.product}/{values.vals_index}",
         "stratum": values.product,
+        "prompt": _text_of_prompt(values.product, texts, arm.answer_format, options),
+        "options": options,
+        "content": {
+            "kind": "attributes",
+            "options": {role: offer._asdict() for role, offer in offers.items()},
+            "decoy_kind": kind,
+        },
         "product": values.product,
         "target_side": values.target_side,
         "price_index": values.price_index,
         "quality_index": values.quality_index,
         "vals_index": values.vals_index,
         "is_original": values.is_original,
+        "decoy_kind": kind,
+        "published_decoy": arm.code,
+        "n_options": len(options),
+        "asymmetric": not arm.code or asymmetrically_dominated(**offers),
+        "answer_format": arm.answer_format,
+        "template": arm.template,
+        "question_place": _question_place(texts),
+        "line_style": _line_style(texts),
+        "order_group": f"{name}-{arm.code or 'control'}-{wording}",
+        "permutation_id": ORDERS[len(options)].index(arm.roles),
+        "target_position": place["target"],
+        "competitor_position": place["competitor"],
+        "decoy_position": place.get("decoy", 0),
     }
-    for code, decoy in {None: None, **decoys(values)}.items():
-        chosen = _choice_set(values, code, decoy)
-        for row in _prompts_of_choice_set(values, chosen, answer_formats, wordings):
-            yield own | row
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #f024a893
 GRIDS = ("default", "published")
@@ -391,20 +325,15 @@ def _items_of(
     answer_formats: Sequence[str],
 ) -> pd.DataFrame:
     "The prompts in some wordings."
-    chosen, templates = value_sets(source, products), tuple(wordings.given)
-    if grid == "default":
-        chosen = [each for each in chosen if _is_asked_by_default(each)]
-    asked = {values: _few_prompts(values, templates) for values in chosen}
-    return item_table(
-        "choice/decoy",
-        (
-            row
-            for values in chosen
-            for row in _prompts_of_value_set(values, answer_formats, wordings)
-            if grid == "published"
-            or (row["template"], row["published_decoy"], row["decoy_position"]) in asked[values]
-        ),
-    )
+    templates, rows = tuple(wordings.given), []
+    chosen = value_sets(source, products)
+    for values in filter(_is_asked_by_default, chosen) if grid == "default" else chosen:
+        asked = _few_prompts(values, templates)
+        for arm in _arms(answer_formats, templates):
+            place = arm.roles.index("decoy") + 1 if arm.code else 0
+            if grid == "published" or (arm.template, arm.code, place) in asked:
+                rows.append(_row_of_item(values, arm, wordings))
+    return item_table("choice/decoy", rows)
 
 
 def items(
@@ -420,12 +349,12 @@ def items(
     return _items_of(WORDINGS, seed, grid, source, products, answer_formats)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
-_SCORE_OF_TARGET = MappingProxyType({"target": 1.0, "competitor": 0.0, "decoy": 0.0})
+_SCORE_OF_TARGET = {"target": 1.0, "competitor": 0.0, "decoy": 0.0}
 CONTRASTS = (
     Contrast(
         "target_share_change",
         "Decoy effect",
-        score=MappingProxyType({"target": 1.0, "competitor": 0.0}),
+        score={"target": 1.0, "competitor": 0.0},
         include="asymmetric",
         note="target's share of the answers that name one of the two real options; per cluster, "
         "then products weigh alike",
@@ -442,7 +371,7 @@ CONTRASTS = (
         "decoy_share",
         "Decoys chosen",
         control=None,
-        score=MappingProxyType({"target": 0.0, "competitor": 0.0, "decoy": 1.0}),
+        score={"target": 0.0, "competitor": 0.0, "decoy": 1.0},
         note="a check of comprehension, not a bias: above .10 the answers ignore price and "
         "quality; a coin takes 1/3",
     ),
@@ -453,7 +382,7 @@ CONTRASTS = (
         score=_SCORE_OF_TARGET,
         replication=True,
         invalid="itt",
-        cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
+        cells={("treatment", "*"): 1.0, ("control", "*"): -1.0},
         note="published for each product and side; a coin scores -1/6; an answer that cannot be "
         "read counts as not the target",
     ),
@@ -462,28 +391,19 @@ CONTRASTS = (
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #37518fc6
 def choose_product(
     shift: float,  # what the target gains while a decoy is present, in logits
-    decoy_utility: float = -2.0,  # utility of a dominated option
 ) -> Rule:
     "A rule that chooses between products; the decoy lifts its target by `shift`."
 
-    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
-        present = "decoy" in roles
-        return softmax(
-            {
-                role: decoy_utility
-                if role == "decoy"
-                else shift
-                if role == "target" and present
-                else 0.0
-                for role in roles
-            }
-        )
+    def rule(content: Content, roles: Roles) -> Chances:
+        lifted = shift if "decoy" in roles else 0.0
+        worth = {"target": lifted, "competitor": 0.0, "decoy": -2.0}
+        return softmax({role: worth[role] for role in roles})
 
     return rule
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #1f851406
 def quality_per_dollar(
-    content: Mapping[str, Any],  # of the item
+    content: Content,  # of the item
     role: str,  # of an option
 ) -> float:
     "A fixed trade-off, which a decoy cannot move."
@@ -494,20 +414,16 @@ def quality_per_dollar(
 best_value = weighs(quality_per_dollar, math.inf)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #86517c7b
-RULES = MappingProxyType(
-    {
-        "human": choose_product(0.36),
-        "mirror": choose_product(-0.36),
-        "rational": best_value,
-        "noisy_rational": choose_product(0),
-    }
-)
-TRIVIAL = MappingProxyType(
-    {"rational": "fixed trade-off, no noise", "noisy_rational": "noisy, no decoy effect"}
-)
+RULES = {
+    "human": choose_product(0.36),
+    "mirror": choose_product(-0.36),
+    "rational": best_value,
+    "noisy_rational": choose_product(0),
+}
+TRIVIAL = {"rational": "fixed trade-off, no noise", "noisy_rational": "noisy, no decoy effect"}
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #fc33836e
-_FACTORS_OF_VALUES = {
+FACTORS = {
     "product": "car, phone, property or frying_pan",
     "target_side": "expensive: the decoy supports the expensive option; cheaper: the other one",
     "price_index": "pair of prices, from 1",
@@ -517,8 +433,6 @@ _FACTORS_OF_VALUES = {
     "asymmetric": "whether the target alone dominates the decoy; true without a decoy",
     "decoy_kind": "what the decoy stretches; empty in control",
     "published_decoy": "R, RF, F or R_EXTREAM; empty in control",
-}
-_FACTORS_OF_DISPLAY = {
     "permutation_id": "order of the options as numbered by the authors",
     "n_options": "options offered",
     "target_position": "place of the target, from 1",
@@ -530,7 +444,6 @@ _FACTORS_OF_DISPLAY = {
     "answer_format": "label: asks for the brand alone; bare: ends as published",
     "order_group": "joins the orders of one question",
 }
-FACTORS = MappingProxyType(_FACTORS_OF_VALUES | _FACTORS_OF_DISPLAY)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 CAVEATS = (

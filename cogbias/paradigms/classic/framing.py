@@ -13,7 +13,7 @@ from typing import Any
 
 from ...design import About
 from ...kits.classic import against, classic
-from ...kits.rules import weighs
+from ...kits.rules import Content, weighs
 from ...kits.variants import Invariant, Question, Variable, content_sets
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #28119ddb
@@ -80,9 +80,7 @@ QUESTION = Question(
 )
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #481d8f13
-def _utility_with_account(
-    content: Mapping[str, Any], role: str, want: float, cost: float = 0.0
-) -> float:
+def _utility_with_account(content: Content, role: str, want: float, cost: float = 0.0) -> float:
     "Utility of buying when what was paid for the event counts against it; not buying is worth 0."
     return want - cost * content["booked"] / content["price"] if role == "buy" else 0.0
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ...design import About
 from ...kits.classic import against, classic, published
-from ...kits.rules import Rule, estimates, knows
+from ...kits.rules import Content, Rule, estimates, knows
 from cogbias.kits.variants import (
     Invariant,
     Numbers,
@@ -140,15 +140,14 @@ items = items_from(QUESTION)
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #b4f899e0
 def expects(
     k: float,  # percentage points that a streak adds to the other side
-    spread: float = 5.0,  # standard deviation
 ) -> Rule:
     "Someone to whom a streak makes the other side more likely by k points."
 
-    def expected(content: Mapping[str, Any]) -> float:
+    def expected(content: Content) -> float:
         towards = (1 if content["asked"] == "due" else -1) * (content["streak"] > 0)
         return content["truth"] + k * towards
 
-    return estimates(expected, spread)
+    return estimates(expected, 5.0)
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #ea245f34
 RULES = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...design import About
 from ...kits.classic import against, classic
-from ...kits.rules import weighs
+from ...kits.rules import Content, weighs
 from ...kits.variants import Invariant, Question, Variable, content_sets
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #6f31d943
@@ -98,11 +98,11 @@ QUESTION = Question(
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #7f33d849
-def _value_of_change(content: Mapping[str, Any], role: str, curvature: float = 0.88) -> float:
+def _value_of_change(content: Content, role: str) -> float:
     "Value of a change relative to the sure amount: concave for gains, convex for losses."
 
     def value(change: float) -> float:
-        return math.copysign(abs(change) ** curvature, change)
+        return math.copysign(abs(change) ** 0.88, change)
 
     sure = abs(value(content["lotteries"]["sure"][0][0]))
     weight = {50: 0.42, 100: 1.0}  # of one half under gamma = .61, and of certainty
@@ -110,13 +110,13 @@ def _value_of_change(content: Mapping[str, Any], role: str, curvature: float = 0
     return sum(weight.get(p, p / 100) * value(change) for change, p in branches) / sure
 
 
-def _value_with_opposite_attitude(content: Mapping[str, Any], role: str) -> float:
+def _value_with_opposite_attitude(content: Content, role: str) -> float:
     "The opposite attitude: a gamble is worth more than its mean among gains, less among losses."
     sign = 1 if content["lotteries"]["sure"][0][0] > 0 else -1
     return 0.15 * sign * (role == "target")
 
 
-def _utility_of_wealth(content: Mapping[str, Any], role: str, power: float = 1.0) -> float:
+def _utility_of_wealth(content: Content, role: str, power: float = 1.0) -> float:
     "Expected utility of final wealth, relative to that of the sure option."
     start, branches = content["start"], content["lotteries"][role]
     sure = (start + content["lotteries"]["sure"][0][0]) ** power

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...design import About
 from ...kits.classic import against, alone, classic
-from ...kits.rules import likes, weighs
+from ...kits.rules import Content, likes, weighs
 from ...kits.variants import Invariant, Question, Variable, content_sets
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #718264e4
@@ -93,14 +93,14 @@ QUESTION = Question(
 LIKING, SPENDING = 1.5, 2.4  # log-odds for the liked one; log-odds per unit of the log price ratio
 
 
-def _liking_with_spending(content: Mapping[str, Any], role: str, weight: float = SPENDING) -> float:
+def _liking_with_spending(content: Content, role: str, weight: float = SPENDING) -> float:
     "Liking of an option, plus what was spent on it relative to the liked one."
     return LIKING * (role == "liked") + weight * math.log(
         content["paid"][role] / content["paid"]["liked"]
     )
 
 
-def _liking_against_spending(content: Mapping[str, Any], role: str) -> float:
+def _liking_against_spending(content: Content, role: str) -> float:
     "The same liking, with money spent speaking against an option."
     return _liking_with_spending(content, role, -SPENDING)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...design import About
 from ...kits.classic import against, classic
-from ...kits.rules import weighs
+from ...kits.rules import Content, weighs
 from ...kits.variants import Invariant, Question, Variable, content_sets
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #c9a74cfa
@@ -108,12 +108,12 @@ EFFORT = 1.0  # cost of the drive, in log-odds
 DRIVE = 15.0  # the same in dollars
 
 
-def _worth_as_proportion(content: Mapping[str, Any], role: str, sign: float = 1.0) -> float:
+def _worth_as_proportion(content: Content, role: str, sign: float = 1.0) -> float:
     "What a drive is worth to someone who sees the saving as a part of the price."
     return sign * (role == "target") * (PROPORTION * content["saving"] / content["price"] - EFFORT)
 
 
-def _worth_in_dollars(content: Mapping[str, Any], role: str) -> float:
+def _worth_in_dollars(content: Content, role: str) -> float:
     "What a drive is worth in dollars; the price does not matter."
     return (role == "target") * (content["saving"] - DRIVE)
 

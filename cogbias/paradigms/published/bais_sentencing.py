@@ -28,7 +28,7 @@ PARADIGM = published(
         caveats=(
             "The texts of the answers were not kept: the numbers are those of the published code, "
             "and what it read from refusals cannot be told.",
-            "With a demand of the prosecutor goes one of the defence, of one month, but not in "
+            "With a demand of the prosecutor goes one of the defense, of one month, but not in "
             "SACD, whose prompt also mentions a single mother and Germany.",
             "One case, so nothing is said of others like it.",
         ),

@@ -17,7 +17,7 @@ PAIRS = (
     PublishedPair(name="judicial", title="probation for shoplifting, in months"),
     PublishedPair(name="dui", title="probation for drunk driving, in months"),
     PublishedPair(name="fraud", title="probation for tax fraud, in months"),
-    PublishedPair(name="aggravated-theft", title="jail for organised theft, in months"),
+    PublishedPair(name="aggravated-theft", title="jail for organized theft, in months"),
 )
 PARADIGM = published(
     "published/bais_vignettes",
