@@ -294,7 +294,7 @@ Out = Annotated[
 Repeats = Annotated[int | None, _option("repeats")]
 Temperature = Annotated[list[float] | None, _option("temperature", "", REPEATABLE)]
 Valid = Annotated[int | None, _option("valid_answers", "--valid")]
-Method = Annotated[str | None, _option("method")]
+Method = Annotated[list[str] | None, _option("method", "", REPEATABLE)]
 StudySeed = Annotated[int | None, _option("seed")]
 Seed = Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")]
 MaxPrompts = Annotated[int | None, _option("max_prompts", "--max-prompts")]
@@ -471,7 +471,7 @@ def _study(
         "repeats": repeats,
         "temperature": one or None if one == [] else one,
         "valid_answers": valid,
-        "method": method,
+        "method": method[0] if method and len(method) == 1 else method,
         "seed": seed,
         "max_prompts": max_prompts,
         "items_file": items_file,
@@ -1161,7 +1161,9 @@ def export_command(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR|PARADIGM", parser=_path, help="An outputs folder, or a paradigm."
+            metavar="DIR|PARADIGM|STUDY",
+            parser=_path,
+            help="An outputs folder, a paradigm or, for people, a study file.",
         ),
     ],
     out: Annotated[
@@ -1169,18 +1171,23 @@ def export_command(
     ],
     questions: Annotated[
         int | None,
-        typer.Option("--questions", min=1, help="jspsych: that a person answers, at most [12]."),
+        typer.Option(
+            "--questions",
+            min=1,
+            help="For people: that a person answers of a paradigm, at most [12].",
+        ),
     ] = None,
 ) -> None:
     """Export the answers in a folder or the items of a paradigm, to people as well.
 
     Example: cogbias export csv outputs/demo --out tables
     """
-    from cogbias.exchange import export
+    from cogbias.exchange import export, for_people
     from cogbias.running.front_door import paradigm
 
-    if questions and format != "jspsych":
-        raise typer.BadParameter("only jspsych asks people", param_hint="--questions")
+    if questions and not for_people(format):
+        raise typer.BadParameter("only formats for people have it", param_hint="--questions")
     more = {"questions": questions} if questions else {}
-    written = export(format, source if source.is_dir() else paradigm(source), out, **more)
+    whole = source.is_dir() or for_people(format)
+    written = export(format, source if whole else paradigm(source), out, **more)
     _print(*(f"{rows:,} rows written to {place}" for place, rows in written.items()))

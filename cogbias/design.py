@@ -7,8 +7,8 @@ __all__ = ['OUTCOMES', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED', 'PEOPLE',
            'contrast_kinds', 'Contrast', 'selected_mask', 'selected', 'About', 'check_items', 'Paradigm', 'names_kept',
            'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare', 'mean_here', 'moved_targets',
            'moved_target_line', 'with_moved_target', 'load_items', 'with_typed_factors', 'with_own_factors',
-           'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes', 'units_in_words', 'size_words',
-           'human_reference']
+           'usable_items', 'with_people', 'without_people', 'Size', 'size_of', 'known_sizes', 'write_sizes',
+           'units_in_words', 'size_words', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 from collections.abc import (
@@ -41,6 +41,7 @@ from cogbias.tables import (
     CogbiasError,
     as_given,
     identified,
+    item_ids,
     load_outside_items,
     nearest,
     shipped,
@@ -524,6 +525,26 @@ def usable_items(
     kept = with_own_factors(kept)
     kept.attrs = {"left_out": len(ours) - len(kept)}
     return kept
+
+# %% ../nbs/02_design.ipynb #dda6eb1d
+def with_people(
+    items: pd.DataFrame,  # that were answered, a row for each answer
+    people: pd.Series,  # who gave it
+) -> pd.DataFrame:  # an items table
+    "Items with who answered them, each with the id of what it holds; no system message was sent."
+    content = [held | {"person": each} for held, each in zip(items["content"], people)]
+    return identified(items.assign(content=content, system=None, answered_by=people))
+
+
+def without_people(
+    items: pd.DataFrame,  # an items table
+) -> pd.DataFrame:  # the same questions, each once
+    "What people were asked, for others to answer."
+    if "answered_by" not in items:
+        return items
+    content = [{k: v for k, v in each.items() if k != "person"} for each in items["content"]]
+    asked = items.drop(columns="answered_by").assign(content=content)
+    return asked.assign(item_id=item_ids(asked)).drop_duplicates("item_id", ignore_index=True)
 
 # %% ../nbs/02_design.ipynb #80b245b2
 class Size(NamedTuple):

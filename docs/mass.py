@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 325_600, "functions": 2_570, "raises": 385}
+BUDGET = {"nodes": 328_200, "functions": 2_566, "raises": 380}
 
 
 def is_docstring(node: ast.stmt) -> bool:

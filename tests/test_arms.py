@@ -11,9 +11,10 @@ from cogbias.backends.sim import SimulatedParticipant, expected_effect
 from cogbias.cli import app
 from cogbias.compare import arm_sentence, compare
 from cogbias.participants import Request, participant
-from cogbias.participants.arms import InArm
+from cogbias.folder import Folder, requests
+from cogbias.participants.arms import InArm, arm_pairs
 from cogbias.running.rendering import write_report
-from cogbias.study import make_study
+from cogbias.study import make_study, participants_by_model
 from cogbias.tables import CogbiasError
 
 NAMES = ("classic/framing", "classic/sunk_cost")
@@ -97,6 +98,40 @@ def test_planted_effects_come_back_from_a_study_file(model, tmp_path):
     assert [cell["asked"] for cell in json.loads(again)["cells"]] == [0] * 6
     printed = called("compare", folder)
     assert "Effects of arms" in printed and "opposite reduces the bias by" in printed
+
+
+@pytest.mark.parametrize("by", ["a study file", "the command line"])
+def test_several_methods_are_arms(by, tmp_path):
+    file, methods = tmp_path / "methods.toml", ["option_probability", "text"]
+    asked = 'models = ["sim/human"]\nparadigms = ["classic/framing"]\n'
+    file.write_text(f"{asked}method = {json.dumps(methods)}\n")
+    line = ["run", "--model", "sim/human", "--paradigm", "classic/framing"]
+    line += [part for each in methods for part in ("--method", each)]
+    line = ["run", file] if by == "a study file" else line
+    printed = called(*line, "--outputs", tmp_path / "o", "--no-reports")
+    assert all(f"sim/human arm={each}" in printed for each in methods)
+    (row,) = compare(tmp_path / "o").arms.to_dict("records")
+    assert {row["first"], row["second"]} == {f"sim/human arm={each}" for each in methods}
+    assert row["ci_low"] < 0 < row["ci_high"]  # one rule answers by both
+    with Folder(tmp_path / "o") as folder:
+        found = {each.participant.rpartition("=")[2]: each.method for each in requests(folder)}
+    assert found == dict(zip(methods, methods))
+
+
+def test_an_effort_is_an_arm():
+    arms = {"low": {"think": "low"}, "high": {"think": "high", "instruction": "Take your time."}}
+    study = make_study(models=["openai/x"], paradigms=["classic/framing"], arms=arms)
+    asked = {who.name: who for _, who in participants_by_model(study)}
+    assert {name: who.think for name, who in asked.items()} == {
+        "openai/x arm=low": "low",
+        "openai/x arm=high": "high",
+    }
+    item = {"system": None, "prompt": "?"}
+    told = [who.told(Request(item, 0, 0)).item["system"] for who in asked.values()]
+    assert told == [None, "Take your time."]
+    assert [*arm_pairs(asked)] == [("openai/x arm=high", "openai/x arm=low")]
+    with pytest.raises(CogbiasError, match="method 'txt' is not known; did you mean 'text'"):
+        make_study(models=["x/x"], paradigms=["classic/framing"], arms={"a": {"method": "txt"}})
 
 
 def test_who_reads_no_instructions_is_refused():

@@ -1,6 +1,9 @@
 "Tables of what people answered go in with one command, and the planted effect comes back."
 
+import csv
+import html
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 import cogbias as cb
-from cogbias.backends.sim import answer_probabilities
+from cogbias.backends.sim import answer_probabilities, exact_trials
 from cogbias.cli import app
 from cogbias.compare import compare
 from cogbias.design import human_reference, selected
 from cogbias.effects import likenesses
+from cogbias.exchange.experiment import lists_of
 from cogbias.exchange.people import answers, read_answers
-from cogbias.folder import Folder, kept_notes
+from cogbias.folder import Folder, items, kept_notes, requests
 from cogbias.stats.crossed import crossed_difference
 from cogbias.tables import CogbiasError
 
@@ -148,6 +152,183 @@ def test_nobody_can_be_found_in_the_folder(tmp_path):
     assert "between people" in notes
 
 
+def by_lists(name: str, people: int, seed: int = 1) -> pd.DataFrame:
+    "A long table: each person answers one list of an experiment, as sim/human would."
+    items = selected(cb.items(name), cb.paradigm(name).headline)
+    asked, rng = items.set_index("item_id", drop=False), np.random.default_rng(seed)
+    lists, rows = lists_of(items), []
+    for number in range(people):
+        for item in asked.loc[lists[number % len(lists)]].to_dict("records"):
+            p = answer_probabilities("human", item)
+            rows.append((number, item["item_id"], rng.choice([*p], p=[*p.values()])))
+    return pd.DataFrame(rows, columns=["person", "item_id", "answer"])
+
+
+def test_orders_that_differ_between_people_are_two_orders(tmp_path):
+    found = answers(by_lists(FRAMING, 48), FRAMING, outputs=tmp_path)
+    assert "order" not in found.headlines.iloc[0]["detail"]
+    consistency = found.effects[found.effects["measure"] == "order_consistency"]
+    assert consistency["estimate"].notna().all() and len(consistency) == 2
+
+
+@pytest.mark.parametrize("name", ["classic/category_size", "classic/endowment"])
+def test_numbers_of_people_say_what_holds_on_these_wordings(name, tmp_path):
+    found = answers(by_lists(name, 80), name, outputs=tmp_path).effects
+    head = found[found["headline"]].iloc[0]
+    (these,) = found[(found["measure"] == head["measure"]) & (found["target"] == "F")].to_dict(
+        "records"
+    )
+    assert "80 people" in these["detail"] and these["estimate"] == head["estimate"]
+    assert these["ci_low"] < these["estimate"] < these["ci_high"]
+    assert head["verdict_these_prompts"] == "present"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_model_is_asked_what_people_were_asked(own, tmp_path):
+    name, people = FRAMING, tmp_path / "people"
+    if own:
+        name = tmp_path / "ticket.toml"
+        text = ABOUT.format(control="Cash is lost", treatment="Ticket is lost")
+        name.write_text(f"{PUBLISHED['many_labs_2_jacket_calculator'][2]}\n{text}")
+        sides = [f"P{n}" for n in range(40)], ["control", "treatment"] * 20, ["Yes", "No"] * 20
+        table = pd.DataFrame(dict(zip(("person", "condition", "answer"), sides)))
+    else:
+        table = by_lists(name, 24).query("person % 16 < 6")
+    theirs = answers(table, name, outputs=people)
+    line = ["run", "--model", "sim/human", "--paradigm", str(name), "--items", str(people)]
+    said = CliRunner().invoke(app, [*line, "--outputs", str(people), "--no-reports"])
+    assert said.exit_code == 0, said.output
+    with Folder(people) as folder:
+        asked = {each.participant: items(folder, each) for each in requests(folder)}
+    assert len(asked["people/mine"]) == len(table)
+    texts = {who: {*each["prompt"]} for who, each in asked.items()}
+    assert texts["people/mine"] == texts["sim/human"] and asked["sim/human"]["system"].isna().all()
+    assert len(asked["sim/human"]) == len(texts["sim/human"]) < len(table)
+    (row,) = compare(people).differences.to_dict("records")
+    assert (row["first"], row["second"]) == ("sim/human", "people/mine")
+    mine = cb.headline(people).set_index("participant")["estimate"]
+    assert row["estimate"] == pytest.approx(mine["sim/human"] - mine["people/mine"])
+    assert mine["people/mine"] == pytest.approx(theirs.headlines.iloc[0]["estimate"])
+
+
+def answered_in_qualtrics(survey: str, people: int) -> pd.DataFrame:
+    "The table that Qualtrics would write: each person answers one block of each paradigm."
+    blocks = re.split(r"\[\[Block:(.*)\]\]", survey)[1:]
+    lists: dict[str, list] = {}
+    for head, body in zip(blocks[2::2], blocks[3::2]):  # after the first, which says what to set
+        asked = re.findall(r"\[\[Question:(.*)\]\]\n\[\[ID:(.*)\]\]\n(.*)\n", body)
+        lists.setdefault(head.split(" list ")[0], []).append(asked)
+    named = re.search(r"\[\[ED:paradigms:(.*)\]\]", survey)[1]
+    assert named.split() == [*lists]
+    rng, rows, texts = np.random.default_rng(5), [], {}
+    items = {each["item_id"]: each for name in lists for each in cb.items(name).to_dict("records")}
+    for number in range(people):
+        row = {"ResponseId": f"R_{number}", "Status": "IP Address", "Finished": "True"}
+        for blocks_of in lists.values():
+            for kind, item_id, text in blocks_of[number % len(blocks_of)]:
+                p = answer_probabilities("human", items[item_id])
+                label = rng.choice([*p], p=[*p.values()])
+                named = {each["label"]: each["text"] for each in items[item_id]["options"]}
+                row[item_id] = label if kind == "TE:SingleLine" else html.escape(named[label])
+                texts[item_id] = text
+        rows.append(row)
+    answers = pd.DataFrame(rows).fillna("")
+    heads = [texts, {name: json.dumps({"ImportId": name}) for name in answers}]
+    return pd.concat([pd.DataFrame(heads, columns=answers.columns), answers])
+
+
+def test_a_survey_for_qualtrics_brings_the_planted_effects_back(tmp_path):
+    study, file, out = tmp_path / "my.toml", tmp_path / "survey.txt", tmp_path / "out"
+    names = ["classic/framing", "classic/category_size"]
+    study.write_text(f'models = ["sim/human"]\nparadigms = {json.dumps(names)}\n')
+    for line in (["qualtrics", study, "--out", file], ["jspsych", study, "--out", tmp_path / "e"]):
+        said = CliRunner().invoke(app, ["export", *map(str, line)])
+        assert said.exit_code == 0, said.output
+    survey = file.read_text(encoding="utf-8")
+    assert len({*re.findall(r"\[\[ID:(.*)\]\]", survey)}) == survey.count("[[ID:")
+    table = tmp_path / "answers.csv"
+    answered_in_qualtrics(survey, 64).to_csv(table, index=False)
+    for name in names:
+        line = ["import", "answers", str(table), "--paradigm", name, "--out", str(out)]
+        said = CliRunner().invoke(app, line)
+        assert said.exit_code == 0 and "could not be read" not in said.output, said.output
+    found = cb.headline(out).set_index("paradigm")
+    for name in names:
+        asked = selected(cb.items(name), cb.paradigm(name).headline)
+        planted = cb.headline(cb.effects(exact_trials("human", asked), asked)).iloc[0]["estimate"]
+        assert 0 < found.loc[name, "ci_low"] < planted < found.loc[name, "ci_high"]
+
+
+def test_ratings_of_people_who_saw_one_side_of_a_pair_give_the_planted_effect(tmp_path):
+    name = "managerial/framing"
+    found = answers(by_lists(name, 200), name, outputs=tmp_path).headlines.iloc[0]
+    asked = selected(cb.items(name), cb.paradigm(name).headline)
+    planted = cb.headline(cb.effects(exact_trials("human", asked), asked)).iloc[0]["estimate"]
+    assert 0 < found["ci_low"] < planted < found["ci_high"]
+
+
+def test_people_were_sent_no_system_message():
+    asked = cb.paradigm(FRAMING)
+    assert asked.items()["system"].notna().any()
+    assert read_answers(by_lists(FRAMING, 4), asked).items[FRAMING]["system"].isna().all()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory) -> Path:
+    "A folder with answers of people and of a simulated participant, and its two exports."
+    place = tmp_path_factory.mktemp("shared")
+    answers(by_lists(FRAMING, 16), FRAMING, outputs=place / "out")
+    given = {"outputs": place / "out", "progress": False, "reports": False, "max_prompts": 16}
+    cb.run("sim/human", FRAMING, **given)
+    for name in ("psych-ds", "datasets"):
+        line = ["export", name, str(place / "out"), "--out", str(place / name)]
+        assert CliRunner().invoke(app, line).exit_code == 0
+    return place
+
+
+OFFICIAL = "study site subject session task condition trial stimulus description".split()
+OF_PROPERTY_VALUE = {"@type", "name", "description", "minValue", "maxValue", "valueReference"}
+
+
+def test_a_psych_ds_folder_keeps_the_rules_of_its_validator(shared):
+    "Schema 1.5.1, its warnings about names and properties among them."
+    folder = shared / "psych-ds"
+    files = {each.name for each in folder.iterdir()}
+    assert files == {"dataset_description.json", "README.md", "data"}
+    said = json.loads((folder / "dataset_description.json").read_text(encoding="utf-8"))
+    assert (said["@context"], said["@type"]) == ("https://schema.org", "Dataset")
+    assert said["name"] and said["description"]
+    variables = said["variableMeasured"]
+    assert all(
+        {"@type", "name", "description"} <= {*each} <= OF_PROPERTY_VALUE for each in variables
+    )
+    names, heads = [each["name"] for each in variables], set()
+    assert len({*names}) == len(names)
+    for file in (folder / "data").rglob("*"):
+        assert re.fullmatch(r"([a-z]+-[a-zA-Z0-9]+)(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv", file.name)
+        assert {part.split("-")[0] for part in file.stem.split("_")[:-1]} <= {*OFFICIAL}
+        with file.open(encoding="utf-8", newline="") as lines:
+            head, *rows = csv.reader(lines, strict=True)
+        assert all(head) and len({*head}) == len(head) and "row_id" not in head
+        assert rows and {len(row) for row in rows} == {len(head)}
+        heads |= {*head}
+    assert heads == {*names}
+
+
+def test_a_folder_of_datasets_loads_as_its_card_says(shared):
+    yaml = pytest.importorskip("yaml")
+    folder = shared / "datasets"
+    head = (folder / "README.md").read_text(encoding="utf-8").split("---")[1]
+    tables = {
+        each["config_name"]: pd.read_parquet(folder / each["data_files"])
+        for each in yaml.safe_load(head)["configs"]
+    }
+    assert [*tables] == ["items", "trials", "effects"]
+    assert {*tables["trials"]["item_id"]} == {*tables["items"]["item_id"]}
+    assert {*tables["trials"]["participant"]} == {"people/mine", "sim/human"}
+    assert len(tables["trials"]) == 16 * 10 + 16 and len(tables["effects"])
+
+
 def test_what_cannot_be_read_stays_with_its_status(tmp_path):
     long = invented(20)
     long.loc[:2, "resp"] = ["perhaps", "", "7"]
@@ -272,3 +453,8 @@ def test_published_answers_of_people_give_their_figures(name, tmp_path):
     found = answers(table, own, columns=columns, outputs=tmp_path / "out").headlines.iloc[0]
     assert found["estimate"] == pytest.approx(difference, abs=0.006)
     assert found["n_valid"] == len(table)
+    line = ["run", "--model", "sim/human", "--paradigm", str(own), "--items", str(tmp_path / "out")]
+    said = CliRunner().invoke(app, [*line, "--outputs", str(tmp_path / "out"), "--no-reports"])
+    assert said.exit_code == 0, said.output
+    (beside,) = compare(tmp_path / "out").differences.to_dict("records")
+    assert (beside["first"], beside["second"]) == ("sim/human", "people/mine")

@@ -47,6 +47,11 @@ def test_it_says_who_is_not_real_and_what_was_found(biases):
         assert verdict in biases
 
 
+def test_each_participant_has_a_profile_beside_people(biases):
+    profiles = biases.partition("Beside people")[2].partition("Models and biases")[0]
+    assert profiles.count("sim/") == 8
+
+
 def test_what_was_not_asked_is_no_chapter(biases):
     assert "Bets: what is it worth?" not in biases
 

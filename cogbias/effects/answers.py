@@ -124,6 +124,17 @@ class Layout:
         key = ("selected", *key_of_selection(contrast))
         return self.once(key, lambda: selected_mask(self.items, contrast))
 
+    @cached_property
+    def prompt(self) -> np.ndarray:
+        "The first item with the same question in the same order, of every item, shape (items,)."
+        if "answered_by" not in self or "order_group" not in self:
+            return np.arange(len(self))
+        people = pd.notna(self.column("answered_by"))  # several of them answer one prompt
+        codes = [self.code(name)[0] for name in ("condition", "order_group")]
+        shown = np.column_stack([people, *codes, self.role])
+        _, first, same = np.unique(shown, axis=0, return_index=True, return_inverse=True)
+        return np.where(people, first[same.ravel()], np.arange(len(self)))
+
     def order_pairs(self, at: np.ndarray, scale: bool = False) -> np.ndarray:
         "Pairs of these prompts that show one content in two orders, or a scale from both ends."
 
@@ -190,6 +201,10 @@ class Answered:
         total = [np.bincount(self.item, each, len(self.layout)) for each in told.T]
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.array(total).reshape(len(total), len(self.layout)).T / self.n_valid[:, None]
+
+    def by_prompt(self) -> "Answered":
+        "The same answers, those of several people to one prompt as answers to one item."
+        return replace(self, item=self.layout.prompt[self.item])
 
     def part(self, keep: np.ndarray) -> "Answered":
         "The answers at some places."
@@ -326,11 +341,12 @@ class Rows:
 # %% ../../nbs/effects/00_answers.ipynb #c7d10022
 def second_unit(rows: Rows) -> np.ndarray | None:
     "What crosses the clusters; a row without it stands for its cluster."
-    if "crossed" not in rows:
-        return None
-    empty = pd.isna(rows["crossed"])
+    units = np.full(len(rows), None, object)
+    for name in [each for each in ("crossed", "answered_by") if each in rows]:
+        units = np.where(pd.isna(rows[name]), units, rows[name])
+    empty = pd.isna(units)
     own = np.array([f"cluster {name}" for name in rows["cluster"]], object)
-    return None if empty.all() else np.where(empty, own, rows["crossed"])
+    return None if empty.all() else np.where(empty, own, units)
 
 # %% ../../nbs/effects/00_answers.ipynb #47795852
 def asked_rows(
@@ -479,6 +495,7 @@ def read_pairs(
     fill: float | None = None,  # 1 or -1: unreadable answers go so far up or down; None: left out
 ) -> Rows:  # p_treatment, p_control (pairs, values), shares unread, partner
     "One row per treatment prompt and control prompt of one pair."
+    answers = answers.by_prompt()
     asked = answers.asked(contrast)
     rows = Rows(answers, asked)
     pair, treated = rows.code("pair_id"), rows.at("condition", contrast.treatment)
@@ -495,6 +512,7 @@ def read_pairs(
     unread = 1 - answers.n_valid / np.maximum(answers.n_trials, 1)
     read = (answers.n_valid[first] > 0) & (answers.n_valid[second] > 0)
     own = {} if fill is None else {"towards": np.full(len(first), fill)}
+    own["answered_by"] = np.full(len(first), None)  # several people stand behind each prompt
     return Rows(
         answers,
         first,

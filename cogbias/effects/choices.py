@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'ClusterEffects', 'score_clusters',
            'clusters_left_out', 'gap_of_clusters', 'coefficients', 'over_people', 'difference', 'pooled',
-           'beyond_these', 'these_prompts', 'signal_shift', 'accuracy']
+           'beyond_these', 'for_these', 'these_prompts', 'signal_shift', 'accuracy']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
@@ -174,6 +174,7 @@ def over_people(
     rows: Rows,  # with a weight; prompts or numbers
     shown: ClusterEffects,  # of them
     score: np.ndarray,  # of every row, shape (n,)
+    these: bool = False,  # whether it is about these clusters, so that only people are resampled
 ) -> Estimate | None:  # None where nothing crosses the clusters
     "The mean of the differences of clusters, with the people who crossed them resampled too."
     second = second_unit(rows)
@@ -183,7 +184,7 @@ def over_people(
     counts = np.flatnonzero(part)
     treated, units = rows.at("condition", contrast.treatment), (rows["cluster"], second)
     columns = [each[counts] for each in (score, part, treated, *units)]
-    found = crossed_difference(*columns, contrast.unit)
+    found = crossed_difference(*columns, contrast.unit, these)
     clusters, people = (len({*each}) for each in columns[-2:])
     return replace(
         found, detail=joined(found.detail, f"{people:,} people, {counted(clusters, 'cluster')}")
@@ -258,6 +259,17 @@ def beyond_these(
     return f"about exactly these prompts: {they} no claim beyond them"
 
 
+def for_these(
+    found: Estimate,  # about exactly these prompts
+    clusters: int,  # behind it
+    *left_out: str,  # which clusters are not
+) -> Estimate:  # without a p-value
+    "An estimate for exactly these prompts, with what few clusters do not say."
+    detail = joined(found.detail, *left_out, beyond_these(clusters))
+    known = {"target": "F", "n_clusters": clusters, "detail": detail}
+    return replace(found, p_value=nan, p_method="", **known)
+
+
 def _independent_shares(
     contrast: Contrast, rows: Rows, coefficient: np.ndarray
 ) -> list[tuple[float, float, float]]:
@@ -287,9 +299,11 @@ def these_prompts(
     if empty or not clusters:
         known = {"target": "F", "method": "newcombe", "n_clusters": clusters}
         return nothing("no_valid_answers", no_cluster(contrast, empty), **known)
+    left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
+    if found := over_people(contrast, rows, shown, rows["score"], these=True):
+        return for_these(found, clusters, *left_out)
     parts = _independent_shares(contrast, rows, coefficients(contrast, rows, shown))
     method = "newcombe" if len(parts) == 2 else "newcombe, weighted parts"
-    left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
     detail = joined(*left_out, beyond_these(clusters))
     return _of_parts(rows, parts, method, n_clusters=clusters, detail=detail)
 

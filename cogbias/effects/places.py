@@ -100,9 +100,10 @@ def orders_read(
     if not ordered and not _place_has_an_effect(contrast, layout):
         return []
     shares = _shares_of_options(answers)
-    placed = replace(answers, ok=answers.ok & (shares.sum(axis=1) > 0))
+    placed = replace(answers.by_prompt(), ok=answers.ok & (shares.sum(axis=1) > 0))
     means, (code, names) = placed.means(shares), layout.code("condition")
     chosen, found = layout.selected(contrast) & (layout.shown > 0), []
+    chosen &= layout.prompt == np.arange(len(layout))
     place_of_target = layout.roles.index(target) if target in layout.roles else None
     for number in dict.fromkeys(code[layout.selected(contrast)].tolist()):
         every = np.flatnonzero(chosen & (code == number))

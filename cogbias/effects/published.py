@@ -17,7 +17,8 @@ import pandas as pd
 from ..design import FEWEST_READINGS, Contrast
 from .answers import Answered, Rows, read_prompts
 from .registry import Estimator, Found, no_cluster
-from .numbers import checked_numbers, exactly, for_these
+from .choices import for_these
+from .numbers import checked_numbers, exactly
 from ..stats.clusters import stratified_cluster_t
 from ..stats.estimates import Estimate, joined, nothing
 from ..stats.fixed_prompts import resampled_medians

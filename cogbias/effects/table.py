@@ -15,7 +15,14 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast, Paradigm
-from .answers import Answered, Layout, Rows, answered, asked_rows
+from cogbias.effects.answers import (
+    Answered,
+    Layout,
+    Rows,
+    answered,
+    asked_rows,
+    second_unit,
+)
 from cogbias.effects.registry import (
     Found,
     effect_row,
@@ -84,7 +91,8 @@ def _on_these_prompts(
     ):
         return []
     own = estimator_of(contrast).these
-    if own is not None and (contrast.outcome == "role" or contrast.kind == "mean_difference"):
+    alone = contrast.outcome == "role" or contrast.kind == "mean_difference"
+    if own is not None and (alone or second_unit(read) is not None):
         return [_these_row(contrast, read)]
     row = without_p_value(found[0]) | {"target": "F", "headline": False}
     if row["estimate"] is None or not exact:

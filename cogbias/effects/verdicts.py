@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['FAMILIES', 'DECIDED', 'Analysis', 'make_analysis', 'words_in', 'headlines', 'bounds_of_headlines', 'Smallest',
            'smallest_of_interest', 'as_estimate', 'row_verdict', 'decide', 'shown_limits', 'Likeness', 'row_beside',
-           'likeness_of', 'likenesses']
+           'likeness_of', 'likeness_table', 'likenesses']
 
 # %% ../../nbs/effects/11_verdicts.ipynb #b0000073
 from collections.abc import Mapping, Sequence
@@ -332,18 +332,30 @@ def _people_beside(
     return None
 
 
+def likeness_table(
+    effects: pd.DataFrame,  # an effects table whose headlines are decided
+) -> pd.DataFrame:  # numbers are of the difference from people
+    "Every headline beside that of people, for `figures.profile`."
+    cell, numbers = ["participant", "paradigm"], ["estimate", "ci_low", "ci_high"]
+    rows = [
+        (*key, each.people, each.word, *(getattr(each.difference, name) for name in numbers))
+        for key, each in likenesses(effects).items()
+    ]
+    table = pd.DataFrame(rows, columns=[*cell, "people", "likeness", *numbers])
+    return table.merge(headlines(effects)[[*cell, "smallest"]], on=cell)
+
+
 def likenesses(
     effects: pd.DataFrame,  # an effects table
-    analysis: Analysis = Analysis(),  # what was declared
 ) -> dict[tuple[str, str], Likeness]:  # (participant, paradigm) ->
     "Whether each headline is like that of people, where one is known."
     heads, found = headlines(effects).to_dict("records"), {}
     for row, near in zip(heads, bounds_of_headlines(effects, heads)):
         people = None if row["participant"].startswith(PEOPLE) else _people_beside(row, heads)
         if people and is_bias(row["unit"]):
-            apart = row_beside(row, people[1], near, analysis)
+            apart = row_beside(row, people[1], near)
             found[row["participant"], row["paradigm"]] = people[0], apart
-    words = likeness_of([apart for _, apart in found.values()], analysis)
+    words = likeness_of([apart for _, apart in found.values()])
     return {
         key: Likeness(word, name, apart.difference)
         for word, (key, (name, apart)) in zip(words, found.items())

@@ -60,7 +60,7 @@ def _variable(name: str, column: Column | None, factors: Mapping[str, str]) -> d
         return said
     limits = {"minValue": column.low, "maxValue": column.high}
     finite = {end: each for end, each in limits.items() if math.isfinite(each)}
-    words = {"levels": [*map(str, column.words)]} if column.words else {}
+    words = {"valueReference": [*map(str, column.words)]} if column.words else {}
     return said | {"description": column.meaning} | finite | words
 
 # %% ../../nbs/exchange/described.ipynb #de5c0008
@@ -121,7 +121,7 @@ def save_psych_ds(
 ) -> dict[Path, int]:  # file -> rows
     "Write CSV files by the rules of Psych-DS."
     out = Path(out).absolute()
-    written = _save(tables, out, "data/table-{}_data.csv")
+    written = _save(tables, out, "data/description-{}_data.csv")
     described = {
         "@context": "https://schema.org",
         "@type": "Dataset",

@@ -6,6 +6,7 @@
 __all__ = ['USUAL', 'OURS', 'PeopleTable', 'read_people', 'names_of_items', 'read_cell', 'design_of', 'read_answers', 'answers']
 
 # %% ../../nbs/exchange/people.ipynb #a41c0003
+import html
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..design import Paradigm, selected
+from ..design import Paradigm, selected, with_people
 from .answers import Given, Imported, ImportedCell, keep_imported
 from .rows import LARGEST_FILE
 from ..folder import Recorded
@@ -29,7 +30,6 @@ from cogbias.tables import (
     file_text,
     first_line,
     from_home,
-    identified,
     nearest,
 )
 
@@ -64,6 +64,7 @@ def read_people(
         return PeopleTable("jsPsych", cells)
     if not cells[1:2].map(lambda cell: "ImportId" in cell).any(axis=None):
         return PeopleTable("table", cells)
+    cells = cells.map(html.unescape)  # it shows texts as pages do
     preview = cells.eq("Survey Preview").any(axis=1)
     return PeopleTable("Qualtrics", cells[~preview][2:], dict(cells.iloc[0]), preview.sum())
 
@@ -166,21 +167,11 @@ def _long_rows(
     return parts.assign(item_id=pd.Series(keys, parts.index, object))
 
 
-def _with_people(
-    items: pd.DataFrame,  # that were answered, a row for each answer
-    marks: pd.Series,  # of the person who gave it
-) -> pd.DataFrame:
-    "Items with who answered them, each with the id of what it holds."
-    content = [held | {"person": mark} for held, mark in zip(items["content"], marks)]
-    own = {name: items[name] + " " + marks for name in ("pair_id", "order_group") if name in items}
-    return identified(items.assign(content=content, crossed=marks, **own))
-
-
 def design_of(
-    items: pd.DataFrame,  # from _with_people
+    items: pd.DataFrame,  # from with_people
 ) -> str:  # begins with between people, within people or mixed
     "Whether a person answered in one condition or in several, in words."
-    each = items.groupby("crossed")[["condition", "cluster"]].nunique()
+    each = items.groupby("answered_by")[["condition", "cluster"]].nunique()
     several, wordings = (each["condition"] > 1).mean(), each["cluster"]
     kind = {0: "between people", 1: "within people"}.get(several, "mixed")
     many = " to ".join(map(str, sorted({wordings.min(), wordings.max()})))
@@ -214,7 +205,7 @@ def read_answers(
     number = pd.Series(pd.factorize(kept["person"])[0])
     marks = number.map(lambda each: content_hash([salt, each], 12))
     answered = items.set_index("item_id", drop=False).loc[kept["item_id"]]
-    made = _with_people(answered.reset_index(drop=True), marks)
+    made = with_people(answered.reset_index(drop=True), marks)
     first = 0 if table.kind == "jsPsych" or kept["answer"].eq("0").any() else 1
     answers = [read_cell(*each, first) for each in zip(made.to_dict("records"), kept["answer"])]
     given = [Given(item_id, 0, answer) for item_id, answer in zip(made["item_id"], answers)]

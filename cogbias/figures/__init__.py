@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['COLOURS', 'accuracy_in_context', 'answer_distribution', 'breakdown', 'cluster_lines', 'effect_in_context',
            'interval_rows', 'position_bars', 'set_theme', 'status_bars', 'effect_forest', 'model_bias_heatmap',
-           'study_overview', 'variant_lines']
+           'profile', 'study_overview', 'variant_lines']
 
 # %% ../../nbs/figures/02_all_figures.ipynb #a496afee
 from cogbias.figures.cell import (
@@ -23,6 +23,7 @@ from cogbias.figures.cell import (
 from cogbias.figures.study import (
     effect_forest as effect_forest,
     model_bias_heatmap as model_bias_heatmap,
+    profile as profile,
     study_overview as study_overview,
     variant_lines as variant_lines,
 )
@@ -31,4 +32,4 @@ from cogbias.figures.study import (
 _all_ = ["COLOURS", "accuracy_in_context", "answer_distribution", "breakdown"]
 _all_ = ["cluster_lines", "effect_in_context", "interval_rows", "position_bars", "set_theme"]
 _all_ = ["status_bars", "effect_forest", "model_bias_heatmap"]
-_all_ = ["study_overview", "variant_lines"]
+_all_ = ["profile", "study_overview", "variant_lines"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..folder import Folder, taken
 from ..elicitation.limits import Meter
 from ..participants import Participant, calls_out
-from ..participants.arms import arm_faults
+from ..participants.arms import arm_faults, method_of
 from ..participants.prices import Price, price_of
 from ..study import Study, check_names, models_asked, study_extractor, study_participants
 from ..tables import CogbiasError
@@ -50,8 +50,8 @@ def limit_fault(study: Study) -> str:  # empty where there is none
 def refusals(study: Study) -> list[str]:  # a line each
     "What a run would not begin with: a limit that cannot be kept, settings that a model refuses."
     lines = [limit_fault(study), *arm_faults(study)]
-    exact = study.method in ("option_probability", "option_draw")
     for who in asked_elsewhere(study):
+        exact = method_of(study, who.name) in ("option_probability", "option_draw")
         fault = getattr(who, "misfit", "")
         if exact and getattr(who, "think", False):
             fault = "it thinks before it answers, so it shows no probabilities; use method text"

@@ -71,11 +71,10 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str, asked: in
     counts = items["condition"].value_counts(sort=False)
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
     source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
-    if "crossed" in items and items["crossed"].notna().any():
-        others = f"combined with several of {items['crossed'].nunique()} others"
-        if "person" in items["content"].iloc[0]:
-            others = f"answered by several of {items['crossed'].nunique()} people"
-        source += f", each {others}"
+    if "answered_by" in items:
+        source += f", each answered by several of {items['answered_by'].nunique()} people"
+    elif "crossed" in items and items["crossed"].notna().any():
+        source += f", each combined with several of {items['crossed'].nunique()} others"
     return (
         f"{plain_words(who)} asked {asked:,} prompts of the paradigm "
         f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The headline rests on "

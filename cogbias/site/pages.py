@@ -19,7 +19,7 @@ import pandas as pd
 
 from ..compare import compare_pairs
 from ..executors import bar
-from ..figures import study_overview
+from ..figures import profile, set_theme, study_overview
 from ..folder import Folder
 from ..study.own_paradigms import know
 from ..reporting.claims import DIGITS, limits_words, signed
@@ -132,6 +132,22 @@ def _draw_preview(site: Site, results: Results) -> None:
     plt.close(panels[0].figure)
 
 
+def _profile_files(site: Site, results: Results, who: str) -> list[str]:
+    "Draw how a participant differs from people, for a light and a dark page; none for one bias."
+    from matplotlib import pyplot, rc_context
+
+    rows, files = results.beside[results.beside["participant"] == who], []
+    for name in ("profile", "profile_dark") if (rows["smallest"] > 0).sum() > 1 else ():
+        with rc_context({"svg.hashsalt": "cogbias"}):
+            set_theme(dark=name == "profile_dark")
+            place = site.place(results.address(None, who).replace("index.html", f"{name}.svg"))
+            drawn = profile(rows).figure
+            drawn.savefig(place, transparent=True, metadata={"Date": None})
+            pyplot.close(drawn)
+            files.append(place.name)
+    return files
+
+
 def _effect_pages(site: Site, results: Results) -> None:
     "What all participants did in one paradigm, and what one participant did in all of them."
     of = results.effects
@@ -143,7 +159,8 @@ def _effect_pages(site: Site, results: Results) -> None:
     for who in results.people:
         place = results.address(None, who), "participant.html"
         lead = "Its headline effects, with intervals and verdicts."
-        site.page(*place, who, lead, of[of["participant"] == who], who=who)
+        drawn = _profile_files(site, results, who)
+        site.page(*place, who, lead, of[of["participant"] == who], who=who, profile=drawn)
 
 
 def _comparison_pages(

@@ -30,6 +30,7 @@ from cogbias.reporting.claims import (
 )
 from ..design import ALTERED, IMPORTED, PEOPLE, Paradigm, human_reference, paradigm
 from ..effects import headlines, likenesses
+from ..effects.verdicts import likeness_table
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
 from ..running.rendering import asked_apart
@@ -114,6 +115,7 @@ class Results:
         self.effects = effects_of(outputs)
         self.headlines = headlines(self.effects).to_dict("records")
         self.likenesses = likenesses(self.effects)  # (participant, paradigm) -> beside people
+        self.beside = likeness_table(self.effects)  # the same as a table, for a figure
         self.paradigms = sorted({name for name, _ in cells}, key=paradigm_rank)
         self.people = sorted(people, key=lambda name: (is_simulated(name), name))
         self.mixed = len({*map(is_simulated, people)}) > 1  # simulated ones beside others

@@ -301,11 +301,13 @@ def crossed_difference(
     wording: ArrayLike,  # name of the wording of every score, shape (n,)
     person: ArrayLike,  # name of the person, shape (n,)
     unit: str = "probability",  # unit of the scores
+    these: bool = False,  # whether it is about these wordings, so that only people are resampled
 ) -> Estimate:
     "Mean over wordings of treatment minus control, with people and wordings resampled."
     first, second = _unit_numbers(wording), _unit_numbers(person)
-    estimate, error = _effect_and_errors(score, part, treated, first)
-    few = first.max() + 1 < FEWEST_FOR_AN_INTERVAL
+    estimate, noise, apart = _effect_and_errors(score, part, treated, first)
+    error = settled(noise if these else noise + apart)
+    few = these or first.max() + 1 < FEWEST_FOR_AN_INTERVAL
     units = [second] if few else units_of(first, second)
     variances = np.array([_unit_variance(error, each) for each in units])
     free = np.array([each.max() for each in units], float)
@@ -316,16 +318,17 @@ def crossed_difference(
         df = variance**2 / (variances**2 / free).sum() if beyond else df
     found = combine_strata(*np.array([[estimate], [variance], [free.min() + 1]]), unit)
     found = replace(found, n=len(score), method=_METHODS[len(units) - 1])
+    found = replace(found, target="F" if these else "S")
     return replace(found, **with_t(estimate, found.se, df)) if found.se > 0 else found
 
 
 def _effect_and_errors(
     score: np.ndarray, part: np.ndarray, treated: np.ndarray, wording: np.ndarray
-) -> tuple[float, np.ndarray]:
-    "The difference, and what every score adds to its error."
+) -> tuple[float, np.ndarray, np.ndarray]:
+    "The difference, and what every score adds to its error, itself and through its wording."
     cell, size = 2 * wording + treated, np.abs(part)
     mean = segment_means(score, size, cell, cell.max() + 1)
     effect, weight = np.bincount(wording, part * score), np.bincount(wording, size)
     estimate = float(settled(effect.sum()))
     apart = effect / weight - estimate / weight.sum()
-    return estimate, settled(part * (score - mean[cell]) + size * apart[wording])
+    return estimate, part * (score - mean[cell]), size * apart[wording]

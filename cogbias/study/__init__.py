@@ -15,8 +15,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
+from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 
@@ -28,6 +29,7 @@ from cogbias.design import (
     paradigms,
     selected_mask,
     usable_items,
+    without_people,
 )
 from ..effects import make_analysis
 from ..elicitation.calls import without_secrets
@@ -42,16 +44,20 @@ from cogbias.folder import (
     planned_answers,
     readable_answers,
     request_for,
+    requests,
 )
+from ..folder import items as items_of
 from cogbias.study.own_paradigms import (
     FOLDER_OF_GIVEN_ITEMS,
     bring_study,
     files_of,
+    know,
     listed,
     with_declared,
 )
 from cogbias.settings import (
     LARGEST_CELL,
+    Method,
     Study,
     check_settings,
 )
@@ -78,7 +84,7 @@ from cogbias.tables import (
     check_columns,
     check_known,
 )
-from ..participants.arms import InArm
+from ..participants.arms import InArm, arm_of, method_of
 from ..participants.trials import Asking, how_asked, rows_of
 
 # %% ../../nbs/06_study.ipynb #e917dbeb
@@ -113,20 +119,39 @@ def make_study(
     given = with_declared(given_values(**values))
     check_settings(source, Study, given)
     given |= {name: from_home(given[name], name) for name in given.keys() & {"items_file"}}
+    if not isinstance(given.get("method", ""), str):
+        by_method = {each: {"method": each} for each in given["method"]}
+        given |= {"method": "auto", "arms": {**given.get("arms", {}), **by_method}}
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
+    for arm, said in study.arms.items():
+        method = arm_of(said).method or study.method
+        check_known(
+            method, get_args(Method), f"{source}: arm {arm}: method {method!r} is not known"
+        )
     make_analysis(source, study.analysis)
     return study
 
 # %% ../../nbs/06_study.ipynb #2f428669
+def _given_items(place: str) -> pd.DataFrame:
+    "The items of a file; of an outputs folder those that were answered there, by people or models."
+    if not Path(place).is_dir():
+        return load_items(place)
+    with Folder(place) as folder:
+        know(folder)
+        tables = [without_people(items_of(folder, each)) for each in requests(folder)]
+    return pd.concat(tables).drop_duplicates("item_id", ignore_index=True)
+
+
 def study_paradigms(study: Study) -> list[str]:
     "Names of the paradigms of a study, patterns resolved; with an items file, those that it holds."
     bring_study(study)
+    items = _given_items(study.items_file) if study.items_file else None
     named = list(dict.fromkeys(name for pattern in study.paradigms for name in paradigms(pattern)))
-    if not study.items_file:
+    if items is None:
         return named
-    held = set(load_items(study.items_file)["paradigm"])
+    held = set(items["paradigm"])
     kept = [name for name in named if name in held]
     if not kept:
         raise CogbiasError(
@@ -244,7 +269,7 @@ def study_items(
     "The items that a study puts to its participants in one paradigm."
     bring_study(study)
     if study.items_file:
-        table = load_items(study.items_file)
+        table = _given_items(study.items_file)
         items = usable_items(table, name)
         folder = Path(study.items_file).parent
         at_hand = folder.name == FOLDER_OF_GIVEN_ITEMS  # its reader knows of no file
@@ -274,11 +299,12 @@ def study_participant(
     study: Study,  # what is planned
     model: str,  # backend/name
     temperature: float | None = None,  # None: the first one of the study
+    **own: Any,  # settings of its arm
 ) -> Participant:
     "A participant with the settings that the study gives it; later patterns win."
     asked = temperatures(study)
     settings: dict[str, Any] = {"temperature": asked[0] if temperature is None else temperature}
-    settings |= settings_for(model, study.participants, models_asked(study))
+    settings |= settings_for(model, study.participants, models_asked(study)) | own
     who = participant(model, **settings)
     if len(asked) > 1 and hasattr(who, "grid"):  # one pass of the model serves all temperatures
         object.__setattr__(who, "grid", asked)
@@ -292,13 +318,14 @@ def study_participants(study: Study) -> list[Participant]:
 
 def participants_by_model(study: Study) -> list[tuple[str, Participant]]:
     "The same, each with the model that it was made from."
-    asked = [
-        (model, study_participant(study, model, temperature))
-        for model in study.models
-        for temperature in temperatures(study)
-    ]
-    arms = study.arms.items()
-    return [(model, InArm(who, *arm)) for model, who in asked for arm in arms] if arms else asked
+    found: list[tuple[str, Participant]] = []
+    for model, temperature in product(study.models, temperatures(study)):
+        who = study_participant(study, model, temperature)
+        for arm, said in study.arms.items():
+            as_set = study_participant(study, model, temperature, **arm_of(said).settings)
+            found.append((model, InArm(as_set, arm, said, who.name)))
+        found += [] if study.arms else [(model, who)]
+    return found
 
 
 def study_extractor(study: Study) -> Participant | None:
@@ -479,7 +506,7 @@ def cell_request(
     extractor: Participant | None = None,  # or its record
 ) -> CellRequest:
     "The request that a study makes; nothing is written."
-    how = how_asked(who, items, study.method, study.repeats, study.seed)
+    how = how_asked(who, items, method_of(study, who.name), study.repeats, study.seed)
     if hasattr(who, "check_items"):
         who.check_items(rows_of(how.items))
     name = items["paradigm"].iat[0]

@@ -182,7 +182,7 @@ def asked_fields(
     return asked | {"declared": declared} if declared else asked
 
 # %% ../../nbs/study/own_paradigms.ipynb #b9c4ac33
-_PLACE = ("condition", "pair_id", "cluster", "stratum", "order_group")  # of a prompt in its design
+_PLACE = ("condition", "pair_id", "cluster", "stratum", "order_group", "answered_by")  # in a design
 
 
 def shared_places_line(
@@ -192,7 +192,7 @@ def shared_places_line(
     if "order_group" not in items:
         return ""
     order = [tuple(each["role"] for each in shown) for shown in items["options"]]
-    places = items[[*_PLACE]].assign(order=order).dropna(subset=["order_group"])
+    places = items.reindex(columns=_PLACE).assign(order=order).dropna(subset=["order_group"])
     twice = places[places.duplicated()]
     if twice.empty:
         return ""
