@@ -141,7 +141,9 @@ class Study:
     where: Annotated[
         Mapping[str, _Levels],
         Setting(
-            "factor -> levels; only these items are used", "a table", inside="a list of levels"
+            "factor -> levels; only items with these levels are used",
+            "a table",
+            inside="a list of levels",
         ),
     ] = field(default_factory=dict)
     participants: Annotated[
@@ -155,8 +157,8 @@ class Study:
     arms: Annotated[
         Mapping[ArmName, str],
         Setting(
-            "arm -> text added to the system message, empty for none; every model is asked in each "
-            "arm, and arms are compared with control, or with none",
+            "arm -> text added to the system message (empty: no text); every model is asked in "
+            "each arm, and arms are compared with the arm control, or else the arm none",
             "a table with names of letters, digits, _ and -",
             inside="a text, under a name of letters, digits, _ and -",
         ),
@@ -164,7 +166,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "model that extracts the choice in the second step; None: the participant itself",
+            "model that extracts the choice in a second step; None: the participant itself",
             "a name, backend/name",
         ),
     ] = None

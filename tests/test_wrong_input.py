@@ -46,7 +46,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     "participant": [
         (("sim/humen",), {}, "did you mean 'sim/human'"),
         (("opnai/x",), {}, "did you mean 'openai'"),
-        (("human",), {}, "it should read backend/name"),
+        (("human",), {}, "have the form backend/name"),
         ((3,), {}, "model 3 is not known"),
         (("openai/x",), {"temprature": 1}, "did you mean 'temperature'"),
     ],
@@ -64,7 +64,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((WHO, "items.csv"), {}, "a Paradigm or a table of items, not 'items.csv'"),
         ((WHO, FOREIGN), {}, "the table lacks 'condition'"),
         ((WHO, NAME), {"where": {"tmplate": 1}}, "did you mean 'template'"),
-        ((WHO, NAME), {"where": {"template": 99}}, "'template' names '99', which no item has"),
+        ((WHO, NAME), {"where": {"template": 99}}, "no item has template = '99'"),
         ((WHO, NAME), {"repeats": "2"}, "repeats should be a whole number from 1"),
         ((WHO, NAME), {"method": "txt"}, "did you mean 'text'"),
         ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha should be a number between"),
@@ -87,7 +87,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     ],
     "answers": [
         (("nowhere.csv", NAME), {}, "nowhere.csv"),
-        ((FOREIGN, NAME), {}, "no column says who answered"),
+        ((FOREIGN, NAME), {}, "--columns person=COLUMN"),
         ((FOREIGN, "choice/certanty"), {}, NEAR),
     ],
     "show": [
