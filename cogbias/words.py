@@ -426,7 +426,7 @@ SAME_SCALE = (
 POOLED_SD = (
     "For people, a standardized difference (pooled SD) is divided by the spread between people; "
     "for a model, by the noise of its own answers, so it grows without limit as temperature falls. "
-    "Compare only its sign, not its size."
+    "Compare only its sign, never its size."
 )
 TYPED_IN = "typed in"  # grade of a human value that a user declared
 GRADES = (
