@@ -742,7 +742,8 @@ class ServerParticipant(ServerSettings):
         "Refuse what cannot be asked, before anything is."
         if method not in ("text", "option_probability"):
             raise CogbiasError(
-                f"{self.name} cannot be asked by {method!r}; use text or option_probability"
+                f"{self.name} cannot be asked with method {method!r}; "
+                "use text or option_probability"
             )
         self.check_fit()
         if method == "option_probability" and not self.probability_access.listed:
