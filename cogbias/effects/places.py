@@ -126,8 +126,8 @@ ONE_ORDER = (
     "no prompt was read in two orders, so a preference for a position counts as one for content"
 )
 MOSTLY_ONE_ORDER = (
-    "{alone} of {read} prompts were not read in two orders, so for these a preference for a "
-    "position counts as one for content"
+    "{alone} of {read} prompts were not read in two orders: there, a preference for a position "
+    "counts as one for content"
 )
 MOST_BY_PLACE = (
     "up to {:.2f} of it may be a preference for a position, since not all orders were read"

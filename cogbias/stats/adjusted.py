@@ -234,7 +234,7 @@ def adjusted_cluster_interval(
         notes.append(f"the interval for counts weighs {mixed.firm:.2f}")
     if widened:
         notes.append(
-            f"interval wider than these {known['n_clusters']} clusters require: other kinds of "
+            f"wider than these {known['n_clusters']} clusters require: other kinds of "
             f"clusters may exist"
         )
     few = known["n_clusters"] < 6 or blocks.smallest.min() < 3
