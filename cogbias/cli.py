@@ -310,7 +310,9 @@ BaseUrl = Annotated[
 ]
 Concurrency = Annotated[
     int | None,
-    typer.Option("--concurrency", min=1, help="Requests in flight at a server (default: its own)."),
+    typer.Option(
+        "--concurrency", min=1, help="Requests in flight at a server (default: set by the backend)."
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -335,7 +337,8 @@ FailIf = Annotated[
     typer.Option(
         "--fail-if",
         metavar="CONDITION",
-        help=f"Exit with status 1 if an interval shows it, such as 'effect > 0.2'{REPEATABLE}.",
+        help="Exit with status 1 if the interval of an effect shows that the condition holds, "
+        f"such as 'effect > 0.2'{REPEATABLE}.",
     ),
 ]
 FailUnless = Annotated[
@@ -343,7 +346,8 @@ FailUnless = Annotated[
     typer.Option(
         "--fail-unless",
         metavar="CONDITION",
-        help=f"Exit with status 1 if an interval does not show it{REPEATABLE}.",
+        help="Exit with status 1 unless the interval of every effect shows that the condition "
+        f"holds{REPEATABLE}.",
     ),
 ]
 Limits = Annotated[
@@ -354,7 +358,7 @@ Prices = Annotated[
     _option(
         "prices",
         "--price",
-        "; repeatable, the last match wins",
+        "; repeatable; if several match, the last wins",
         metavar="MODEL=IN,OUT",
     ),
 ]
@@ -367,7 +371,7 @@ def _pair(option: str, text: str, example: str, of_last: bool = False) -> tuple[
     "Name and value of NAME=VALUE."
     name, sign, value = text.rpartition("=") if of_last else text.partition("=")
     if not sign or not name:
-        raise typer.BadParameter(f"{text!r} should read as in {example}", param_hint=option)
+        raise typer.BadParameter(f"{text!r} should have the form of {example}", param_hint=option)
     return name, value
 
 
@@ -743,11 +747,17 @@ def run_command(
     junit: Annotated[
         Path | None,
         typer.Option(
-            "--junit", parser=_path, metavar="FILE.xml", help="Write what passed and failed."
+            "--junit",
+            parser=_path,
+            metavar="FILE.xml",
+            help="Write the results of --fail-if and --fail-unless as JUnit XML.",
         ),
     ] = None,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="With --batch: cancel its batches, and ask nothing.")
+        bool,
+        typer.Option(
+            "--cancel", help="With --batch: cancel the batches of this run and send nothing."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -874,8 +884,8 @@ def generate(
 
 @app.command()
 def new(
-    what: Annotated[str, typer.Argument(metavar="paradigm", help="The word paradigm.")],
-    name: Annotated[str, typer.Argument(help="Its name, such as my_bias.")],
+    what: Annotated[str, typer.Argument(metavar="paradigm", help="Always the word paradigm.")],
+    name: Annotated[str, typer.Argument(help="Name of your bias, such as my_bias.")],
     kit: Annotated[
         str,
         typer.Option(
@@ -885,7 +895,7 @@ def new(
     based_on: Annotated[
         str,
         typer.Option(
-            help="Start from a built-in wording, such as that of choice/decoy.",
+            help="Start from the wording of a built-in paradigm, such as choice/decoy.",
             autocompletion=_completing(_paradigm_names),
         ),
     ] = "",
@@ -958,7 +968,7 @@ def compare(
         typer.Option(
             "--arms",
             metavar="NAME=PARTICIPANT",
-            help="A participant under another name, such as base=hf/gpt2; repeatable.",
+            help="Compare a participant under another name, such as base=hf/gpt2; repeatable.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -1036,7 +1046,9 @@ def site(
     ] = None,
     address: Annotated[
         str,
-        typer.Option(metavar="URL", help="Where it will be published, for previews of links."),
+        typer.Option(
+            metavar="URL", help="Address at which the site will be published, for link previews."
+        ),
     ] = "",
 ) -> None:
     """Build a static website from a folder.
@@ -1072,16 +1084,16 @@ def import_command(
             "--out",
             parser=_path,
             metavar="FILE|DIR",
-            help="File of items or effects; for a format with answers, an outputs folder. The "
-            "answers of people go into outputs/study unless it is given.",
+            help="File to write (items or effects); for formats with answers, an outputs folder. "
+            "Default for human answers: outputs/study.",
         ),
     ] = None,
     paradigms: Annotated[
         list[str] | None,
         typer.Option(
             "--paradigm",
-            help="Only these published paradigms; repeatable. What people answered: a name, or a "
-            "file such as my.toml.",
+            help="For published data: import only these paradigms; repeatable. For human answers: "
+            "the paradigm that was asked, a name or a file such as my.toml.",
         ),
     ] = None,
     where: Annotated[
@@ -1091,19 +1103,19 @@ def import_command(
         ),
     ] = None,
     participant: Annotated[
-        str, typer.Option("--participant", help="What people are called together.")
+        str, typer.Option("--participant", help="Name for these people as one participant.")
     ] = "people/mine",
     columns: Annotated[
         str,
         typer.Option(
             "--columns",
             metavar="NAME=COLUMN,...",
-            help="Columns of the answers of people: person, item, condition, answer; those left "
-            "out are guessed and shown.",
+            help="Which columns of a table of human answers hold person, item, condition and "
+            "answer; any that you leave out are guessed, and the guesses are printed.",
         ),
     ] = "",
 ) -> None:
-    """Import items, answers or results, of models or of people.
+    """Import items, answers or results from models or people.
 
     Example: cogbias import instructed-to-bias Data.zip --out items.parquet
     """
@@ -1174,11 +1186,11 @@ def export_command(
         typer.Option(
             "--questions",
             min=1,
-            help="For people: that a person answers of a paradigm, at most [12].",
+            help="jspsych, qualtrics: maximum number per person and paradigm [12].",
         ),
     ] = None,
 ) -> None:
-    """Export the answers in a folder or the items of a paradigm, to people as well.
+    """Export a folder of answers, or a paradigm for other tools or human participants.
 
     Example: cogbias export csv outputs/demo --out tables
     """

@@ -108,7 +108,7 @@ def _with_doubt(
         name: orders_read(contrast, each.part(shared[each.item])) for name, each in whole.items()
     }
     by_place = [name for name, each in orders.items() if any(one.is_all_place for one in each)]
-    said = f"{' and '.join(by_place)} mostly by position" if by_place else ""
+    said = f"{' and '.join(by_place)} answered mostly by position" if by_place else ""
     if not said and near_limit(row) > 0:
         likings = [
             most_by_place(contrast, each, orders_read(contrast, each), shared)
@@ -205,12 +205,12 @@ def _rank_rows(
     clusters = len(np.unique(layout.code("cluster")[0][common])) if enough else None
     for name in ranked:
         if not enough:
-            told[name] = f"over the {read[name].sum():,} prompts of its own"
+            told[name] = f"the {read[name].sum():,} prompts of its own"
         else:
             alone = (
-                "" if (read[name] == common).all() else f"; {signed(own[name])} over all of its own"
+                "" if (read[name] == common).all() else f"; {signed(own[name])} on all of its own"
             )
-            told[name] = f"over {common.sum():,} prompts that all answered readably{alone}"
+            told[name] = f"the {common.sum():,} prompts that all of them answered readably{alone}"
     rows = []
     for name, said in told.items():
         row = {"participant": name, "estimate": value[name], "of": len(ranked), "detail": said}
@@ -486,7 +486,7 @@ def difference_word(
     if like := words_in(row, "likeness"):
         return f"{LIKENESS[like]} {row['second']}"
     if row["larger"] in ("tied", "not told apart"):
-        return row["larger"]
+        return "tied" if row["larger"] == "tied" else "no clear difference"
     more = "shows more" if is_bias(row["unit"]) else "is right more often"
     return f"{row['larger']} {more}"
 
@@ -508,8 +508,8 @@ def difference_sentence(
         return f"{row['first']} {said}: a difference of {size}"
     if row["larger"] == "not told apart":
         rough = row["status"] not in CLAIMABLE and words_in(row, "detail")
-        doubt = f" ({rough}: too rough for a claim)" if rough else ""
-        return f"{row['first']} and {row['second']} are {said}: {size}{doubt}"
+        doubt = f" (too uncertain for a claim: {rough})" if rough else ""
+        return f"{said} between {row['first']} and {row['second']}: {size}{doubt}"
     return f"{said}: {row['first']} minus {row['second']} is {size}"
 
 
@@ -590,10 +590,10 @@ def comparison_notes(
     said = found.differences["larger"]
     ties, open_ones, every = (said == "tied").sum(), (said == "not told apart").sum(), len(said)
     notes = [
-        f"{counted(every, 'difference')}: {every - ties - open_ones} told apart, "
-        f"{open_ones} not, {ties} tied.",
-        f"One family: {found.differences['family'].iloc[0]}.",
-        "Rank intervals follow from the corrected differences and hold together.",
+        f"{counted(every, 'difference')}: {every - ties - open_ones} clear, "
+        f"{open_ones} unclear, {ties} tied.",
+        f"Corrected together: {found.differences['family'].iloc[0]}.",
+        "Rank intervals follow from the corrected differences and hold simultaneously.",
     ]
     if len(found.arms):
         notes.append(f"Arms are corrected together: {found.arms['family'].iloc[0]}.")
@@ -614,7 +614,8 @@ def comparison_notes(
         notes.append(f"Published and new wording could not be compared for: {where}.")
     if len(lacking) < len(found.familiar):
         notes.append(
-            "A published wording that is a single cluster has no interval of its own: its "
-            "difference has that of the new wordings, in the option order of the published one."
+            "If the published wording is a single cluster, it has no interval of its own; the "
+            "interval of the difference is then that of the new wordings, in the option order of "
+            "the published one."
         )
     return " ".join(notes)

@@ -146,7 +146,9 @@ class Study:
     where: Annotated[
         Mapping[str, _Levels],
         Setting(
-            "factor -> levels; only these items are used", "a table", inside="a list of levels"
+            "factor -> levels; only items with these levels are used",
+            "a table",
+            inside="a list of levels",
         ),
     ] = field(default_factory=dict)
     participants: Annotated[
@@ -160,9 +162,9 @@ class Study:
     arms: Annotated[
         Mapping[ArmName, str | Mapping[str, Any]],
         Setting(
-            "arm -> text added to the system message, empty for none, or a table with instruction, "
-            "method and settings such as think; every model is asked in each arm, and arms are "
-            "compared with control, or with none, or else with each other",
+            "arm -> text added to the system message (empty: no text), or a table with "
+            "instruction, method and settings such as think; every model is asked in each, and "
+            "arms are compared with the arm control, or else the arm none, or else with each other",
             "a table with names of letters, digits, _ and -",
             inside="a text, under a name of letters, digits, _ and -, or a table",
         ),
@@ -170,7 +172,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "model that extracts the choice in the second step; None: the participant itself",
+            "model that extracts the choice in a second step; None: the participant itself",
             "a name, backend/name",
         ),
     ] = None

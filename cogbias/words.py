@@ -285,7 +285,7 @@ LIKENESS = {  # word -> between the names of a participant and of people
     LikenessWord.STRONGER: "is stronger than",
     LikenessWord.WEAKER: "is weaker than",
     LikenessWord.OPPOSITE: "is opposite to",
-    LikenessWord.CANNOT_TELL: "cannot be told from",
+    LikenessWord.CANNOT_TELL: "may or may not differ from",
 }
 
 # %% ../nbs/words.ipynb #a0c4d1f0
@@ -381,8 +381,8 @@ _OF_A_BIAS = ReportWords(
     context="*Black: this participant, 95% interval. Green, where comparable results are known: "
     "people, as published. Gray: unbiased baselines, on the same prompts.*",
     effect="*Default* is the main estimate: conditional on a readable answer, with "
-    "standard errors clustered by related prompts. *Published* is the formula of the paper, quirks "
-    "included.",
+    "standard errors clustered by related prompts. *Published* is the formula of the paper, with "
+    "its quirks.",
     levels="The headline within each level of a factor. The dotted line is the headline itself. "
     "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always takes the same position scores zero in every balanced "
@@ -390,7 +390,8 @@ _OF_A_BIAS = ReportWords(
     comparison="Scores of unbiased baselines on the same prompts, by the default and by the "
     "published formulas.",
     planted=_PLANTED.format("bias"),
-    caveat="A model far from the human value is not human-like, which is not the same as wrong.",
+    caveat="An answer pattern that differs from the human one is not human-like, but it is not "
+    "necessarily wrong.",
 )
 _OF_AN_ACCURACY = ReportWords(
     opening="**What is asked.** {summary}\n\n**What is right.** {norm}\n\n**Zero is** the best "
@@ -400,7 +401,7 @@ _OF_AN_ACCURACY = ReportWords(
     "prompts. The marks show what is scored without reading the question: by guessing, by the "
     "best constant policy, and by knowing only the type of a bet.*",
     effect="*Default* is the main estimate: conditional on a readable answer, tied options "
-    "share the credit. *Published* is the formula of the paper, quirks included. "
+    "share the credit. *Published* is the formula of the paper, with its quirks. "
     "Estimates on new items treat both items of a question as sampled units; those on exactly "
     "the published questions do not generalize to others.",
     levels="The share of right answers within each level of a factor. A constant policy is right "
@@ -411,7 +412,7 @@ _OF_AN_ACCURACY = ReportWords(
     comparison="Scores of simulated responders on the same prompts, by the default and by the "
     "published formulas.",
     planted=_PLANTED.format("way of answering"),
-    caveat="An accuracy above guessing is not yet an understanding: compare it with the best "
+    caveat="An accuracy above guessing is not evidence of understanding: compare it with the best "
     "constant policy, and with knowing only the type of a bet.",
 )
 # what zero means in a headline -> the words of its report
@@ -419,16 +420,16 @@ REPORTS = {"bias": _OF_A_BIAS, "shift": _OF_A_BIAS, "accuracy": _OF_AN_ACCURACY}
 # what else stands beside a comparison with people
 SAME_SCALE = (
     "The {unit} scale of the headline is the same for people and models, so sign and size may be "
-    "compared where the task is the same. The intervals answer different questions: a model's "
-    "covers other clusters of prompts, people's cover other people."
+    "compared if the task is the same. The intervals express different kinds of uncertainty: a "
+    "model's is about other clusters of prompts, those of people are about other people."
 )
 POOLED_SD = (
-    "A standardized difference (pooled SD) in people is divided by how much people differ; in a "
-    "model, by the noise of its own answers, so it grows without limit as temperature falls. "
-    "Compare its sign, never its size."
+    "For people, a standardized difference (pooled SD) is divided by the spread between people; "
+    "for a model, by the noise of its own answers, so it grows without limit as temperature falls. "
+    "Compare only its sign, never its size."
 )
 TYPED_IN = "typed in"  # grade of a human value that a user declared
 GRADES = (
-    "Grades: A computed from open data, B read in a publication, C from an original paper, not "
-    f"rechecked; {TYPED_IN} with a bias of your own."
+    "Grades: A, computed from open data; B, taken from a publication; C, taken from an original "
+    f"paper and not rechecked; {TYPED_IN}, declared together with a bias of your own."
 )

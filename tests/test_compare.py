@@ -80,7 +80,7 @@ def test_the_command_prints_writes_and_speaks_json(folder, capsys, tmp_path):
         "sim/human (simulated) shows more",
         "Ranks",
         "Published minus new wording",
-        "One family",
+        "Corrected together",
         "(Holm)",
     ):
         assert words in printed

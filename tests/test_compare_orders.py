@@ -80,7 +80,7 @@ def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path)
     (row,) = compared.differences.to_dict("records")
     assert abs(row["estimate"]) > 0.5, "without a look at places it would be a large one"
     assert row["status"] == "position_dominated" and row["larger"] == "not told apart"
-    assert "framing_by_place mostly by position" in row["detail"]
+    assert "framing_by_place answered mostly by position" in row["detail"]
     assert set(compared.ranks["rank_high"]) == {2}
 
 

@@ -341,7 +341,7 @@ def test_what_is_missing_is_named():
     long, framing = invented(4), cb.paradigm(FRAMING)
     with pytest.raises(CogbiasError, match="person=COLUMN"):
         read_answers(long.drop(columns="pid"), framing)
-    with pytest.raises(CogbiasError, match="no .rsp.; did you mean .resp."):
+    with pytest.raises(CogbiasError, match=".rsp.; did you mean .resp."):
         read_answers(long, framing, columns={"answer": "rsp"})
     with pytest.raises(CogbiasError, match="no answer is to an item"):
         read_answers(long.assign(condition="a"), framing)

@@ -45,6 +45,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     "participant": [
         (("sim/humen",), {}, "did you mean 'sim/human'"),
         (("opnai/x",), {}, "did you mean 'openai'"),
+        (("human",), {}, "have the form backend/name"),
         ((3,), {}, "model 3 is not known"),
         (("openai/x",), {"temprature": 1}, "did you mean 'temperature'"),
     ],
@@ -61,7 +62,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((WHO, "items.csv"), {}, "a Paradigm or a table of items, not 'items.csv'"),
         ((WHO, FOREIGN), {}, "the table lacks 'condition'"),
         ((WHO, NAME), {"where": {"tmplate": 1}}, "did you mean 'template'"),
-        ((WHO, NAME), {"where": {"template": 99}}, "'template' names '99', which no item has"),
+        ((WHO, NAME), {"where": {"template": 99}}, "no item has template = '99'"),
         ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha should be a number between"),
         ((WHO, NAME), {"name": "mine"}, "name: applies to a single function"),
         ((WHO, NAME), {"outputs": None}, "not NoneType"),
@@ -82,7 +83,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     ],
     "answers": [
         (("nowhere.csv", NAME), {}, "nowhere.csv"),
-        ((FOREIGN, NAME), {}, "no column says who answered"),
+        ((FOREIGN, NAME), {}, "--columns person=COLUMN"),
     ],
     "show": [
         ((None,), {}, "None is not a table of items or trials or effects; give a DataFrame"),

@@ -89,7 +89,9 @@ def _columns(cells: pd.DataFrame, given: Mapping[str, str]) -> dict[str, str]:
     for known, named in ((USUAL, given), (cells, given.values())):
         for name in named:
             if name not in known:
-                raise CogbiasError(f"--columns: there is no {name!r}; {nearest(name, known)}")
+                raise CogbiasError(
+                    f"--columns: there is no column {name!r}; {nearest(name, known)}"
+                )
     there = {_key(column): column for column in cells}
     found = {
         name: there[_key(each)]
@@ -100,8 +102,8 @@ def _columns(cells: pd.DataFrame, given: Mapping[str, str]) -> dict[str, str]:
     found |= given
     if "person" not in found:
         raise CogbiasError(
-            "no column says who answered; name it with --columns person=COLUMN, one of "
-            f"{', '.join(cells)}"
+            "no column identifies the person who answered; name one with --columns person=COLUMN "
+            f"(columns: {', '.join(cells)})"
         )
     return found
 
@@ -227,7 +229,7 @@ def _rows_where(table: PeopleTable, where: Mapping[str, Sequence[str]]) -> Peopl
     cells = table.cells
     for column, values in where.items():
         if column not in cells:
-            raise CogbiasError(f"--where: there is no {column!r}; {nearest(column, cells)}")
+            raise CogbiasError(f"--where: there is no column {column!r}; {nearest(column, cells)}")
         cells = cells[cells[column].isin([*values])]
     return table._replace(cells=cells.reset_index(drop=True))
 

@@ -217,7 +217,7 @@ def participant(
     "The participant of that name."
     given = {key: value for key, value in settings.items() if value is not None}
     if not isinstance(name, str):
-        raise CogbiasError(f"model {as_given(name)} is not known: it should read backend/name")
+        raise CogbiasError(f"model {as_given(name)} is not known: names have the form backend/name")
     if known := AT_HAND.get().get(name):
         if given:
             raise CogbiasError(
@@ -228,10 +228,10 @@ def participant(
     known = _installed_backends()
     module = known[backend]() if backend in known else None
     if module is None or not model:
-        hint = f"backends: {nearest(backend, known)}"
+        hint = nearest(backend, known).replace("known:", "known backends:", 1)
         if module:
             hint = f"known: {', '.join(f'{backend}/{each}' for each in module.MODELS or ['NAME'])}"
-        raise CogbiasError(f"model {name!r} is not known: it should read backend/name; {hint}")
+        raise CogbiasError(f"model {name!r} is not known: names have the form backend/name; {hint}")
     if module.MODELS:
         models = [f"{backend}/{each}" for each in module.MODELS]
         check_known(name, models, f"model {name!r} is not known")
@@ -339,7 +339,7 @@ def resolve_method(
         return participant.methods[0]
     if NEEDS.get(method, method) not in participant.methods:
         raise CogbiasError(
-            f"{participant.name} cannot be asked by {method!r}; it offers "
+            f"{participant.name} cannot be asked with method {method!r}; it offers "
             f"{', '.join(participant.methods)}"
         )
     return method

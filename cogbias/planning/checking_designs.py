@@ -328,7 +328,9 @@ def _power_lines(found: DesignCheck) -> list[str]:
         if isfinite(power.present_from):
             called = f"effects of at least {power.present_from:.2g}{unit} are"
         zero = (
-            f"; a true zero is called absent in {power.zero_absent:.0%}" if found.smallest else ""
+            f"; an effect of zero is called absent in {power.zero_absent:.0%} of studies"
+            if found.smallest
+            else ""
         )
         lines.append(f"{how}: {called} detectable with 80% power{zero}")
     note = exclusion_note(power, Rule(found.smallest), found.unit) if found.smallest else ""

@@ -132,8 +132,8 @@ def _price_lines(study: Study, prices: Mapping[str, Price | None], usd: float) -
 
 
 _UNMET = (
-    "no answers here yet, so this follows the settings alone; if the server returns probabilities, "
-    "each prompt is asked once, whatever the repeats"
+    "no answers here yet, so this is based on the settings alone; if the server returns "
+    "probabilities, each prompt is asked once, regardless of the number of repeats"
 )
 _MET = "as in the last run; a new revision would be asked everything again"
 

@@ -170,7 +170,7 @@ def opening(
     facts["positive"] = "; ".join(filter(None, [paradigm.positive, one]))
     parts.append(said.opening.format(**{gap: plain_words(fact) for gap, fact in facts.items()}))
     parts.append(
-        f"**It rests on** {row['n_valid']:,} readable answers of {row['n_trials']:,}, to "
+        f"**Data.** {row['n_valid']:,} of {row['n_trials']:,} answers readable; "
         f"{row['n_items']:,} prompts, {plain_words(_units(row, paradigm))}."
     )
     return "\n\n".join([*parts, f"*{plain_words(paradigm.source)}*"])

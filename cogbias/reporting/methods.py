@@ -195,7 +195,7 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
         f"{said} A headline counts as different from zero if its corrected p-value is below "
         f"{analysis.alpha:g}, and as smaller than {row['smallest']:g}, the smallest effect of "
         "interest, if one-sided tests, corrected in the same way, are significant (Schuirmann "
-        "1987). Both must hold with unreadable answers at their worst and at their best."
+        "1987). Either conclusion must hold for every way of counting the unreadable answers."
     )
 
 

@@ -106,8 +106,8 @@ NAVIGATION = {  # page -> what is said below its title
     "Results": "Cognitive biases in language models, measured the way psychologists measure them.",
     "Biases": "",
     "Participants": "",
-    "Compare": "Two participants over all biases that both were asked, or one and people.",
-    "Answers": "Every prompt, what was answered to it, and how the answer was read.",
+    "Compare": "Two participants, or one and people, over all biases with results for both.",
+    "Answers": "Every prompt, the answers to it, and how each answer was read.",
     "Methods": "",
     "Search": "",
 }
@@ -169,7 +169,7 @@ def _comparison_pages(
     "Two participants side by side, and each beside people."
     found = {(who, AS_PUBLISHED): beside_people(results, who) for who in results.people}
     found |= compare_pairs(outputs, compared_pairs(results))
-    lead = "Both effects, the difference with its interval, and what may be said of it."
+    lead = "Both effects, their difference with its interval, and what can be concluded."
     for pair, table in found.items():
         if len(table) and table["estimate"].notna().any():
             address = results.comparison(*pair)

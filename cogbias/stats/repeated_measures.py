@@ -23,7 +23,7 @@ def _lack(table: pd.DataFrame) -> tuple[str, str] | None:
     if variants < 2:
         return "no_counterpart", "fewer than two variants: there is nothing to compare"
     if units < 4:
-        return "too_few_clusters", f"{units} models: nothing can be said beyond those at hand"
+        return "too_few_clusters", f"{units} models are too few to say anything about other models"
     centred = table.to_numpy() - table.to_numpy().mean(axis=1, keepdims=True)
     if np.ptp(centred, axis=0).max() <= 1e-12 * np.abs(table.to_numpy()).max():
         return "degenerate_zero_variance", "all models move alike: there is nothing to test against"

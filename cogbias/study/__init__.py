@@ -370,7 +370,7 @@ def check_levels(study: Study) -> None:
         for level in levels:
             if known and str(level) not in known:
                 raise CogbiasError(
-                    f"{study.name}: where {factor!r} names {str(level)!r:.60}, which no item has; "
+                    f"{study.name}: where: no item has {factor} = {str(level)!r:.60}; "
                     f"{nearest(str(level), {shortened(each, 30) for each in known})}"
                 )
     for name in study_paradigms(study) if study.where or study.items_file else ():

@@ -37,7 +37,7 @@ ABOUT = About(
     "after a high number, because the number says nothing about the question.",
     positive="estimates lie closer to the anchor",
     source="Tversky and Kahneman 1974; "
-    "asked of language models in the thesis whose design is replicated here",
+    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "a low number is mentioned", "treatment": "a high number is mentioned"},
     caveats=(
         "A model that knows the true percentage has little room for anchoring; "

@@ -22,17 +22,17 @@ ABOUT = About(
     bias="framing effect",
     summary="People who have lost the money for a ticket still buy one; people who have lost "
     "the ticket often do not, although they are poorer by the same amount.",
-    norm="Anyone who looks at what is left decides the same way in both conditions, "
+    norm="Anyone who considers only what is left decides the same way in both conditions, "
     "because the same amount is gone and the same price buys the same thing.",
     positive="a ticket is refused more often when the ticket was lost than when the cash was",
     source="Tversky and Kahneman 1981; "
-    "asked of language models in the thesis whose design is replicated here",
+    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "cash is lost", "treatment": "a ticket of the same price is lost"},
     caveats=(
-        "Framing here is the account to which a loss is booked. "
-        "Gains against losses, as in the disease problem, is another question.",
-        "A participant that always says yes, or always no, shows no effect; "
-        "the shares of both conditions tell the two apart from indifference.",
+        "Here, framing means the mental account to which a loss is booked. "
+        "Gains versus losses, as in the disease problem, is a different kind of framing.",
+        "A participant that always says yes, or always says no, shows no effect; "
+        "the shares in the two conditions show whether that is the reason.",
     ),
 )
 
