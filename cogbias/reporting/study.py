@@ -220,13 +220,14 @@ def homogeneity_table(
     found = synthesise_by(table[~by_place])
     left_out = table.loc[by_place, "paradigm"].value_counts()
     ahead = found[["prediction_low", "prediction_high"]].map(signed)
+    ahead = ahead["prediction_low"] + " to " + ahead["prediction_high"]
     return pd.DataFrame(
         {
             "paradigm": found["paradigm"],
             "models": found["k"],
             "left out": found["paradigm"].map(left_out).fillna(0).astype(int),
             "mean [95% interval]": intervals(found),
-            "next model": ahead["prediction_low"] + " to " + ahead["prediction_high"],
+            "next model": ahead.replace("– to –", "–"),
             "tau": found["tau"],
             "Q": found["q"],
             "p of Q, unadjusted": [p_number(p, "–") for p in found["q_p_value"]],

@@ -74,7 +74,7 @@ def cell_html(
         made = markdown_html(cell["source"])
     else:
         made = "".join(output_html(each, alt) for each in cell["outputs"])
-        if cell["source"].strip() and "remove-input" not in tags:
+        if made and "remove-input" not in tags:
             code = html.escape(visible(cell["source"]))
             made = f"<details><summary>Code</summary><pre>{code}</pre></details>{made}"
     return re.sub(r"<h1\b.*?</h1>", "", made, flags=re.S)
