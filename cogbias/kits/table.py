@@ -10,7 +10,7 @@ __all__ = ['DATA', 'ITEMS_FILE', 'items_text', 'data_text', 'frozen', 'paradigm_
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -191,8 +191,4 @@ def paradigm_from(
     text = "".join(f"{field} = {toml_line(value)}\n" for field, value in held.items())
     plain = wordings.map(lambda value: "" if is_empty(value) else value)
     files = {f"{name}.toml": text, f"{name}.csv": plain.to_csv(index=False)}
-    made = paradigm_of_files(files, "paradigm_from")
-    in_a_file = f"Declared in the file {name}.toml, outside of the package."
-    at_hand = "Made from a table of wordings, outside of the package."
-    caveats = tuple(each for each in made.caveats if each != in_a_file)
-    return with_files(replace(made, caveats=(*caveats, at_hand)), files, paradigm_of_files)
+    return paradigm_of_files(files, "paradigm_from")
