@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from . import folder as stored
-from .reporting.claims import DIGITS, signed
+from .reporting.claims import DIGITS, shown_names_in, signed
 from .design import PEOPLE, Contrast, Paradigm, names_kept, paradigm
 from cogbias.effects.answers import (
     Answered,
@@ -412,7 +412,7 @@ def compare(
         trials = trials.drop(columns=READ_BY_OTHERS, errors="ignore")
         parts = parts_of_trials(trials, items)
         cells = {name: _in_paradigm(table, mine) for name, table, mine in parts}
-        shown = stored.shown_names_in(trials)
+        shown = shown_names_in(trials)
     known = dict.fromkeys(name for each in cells.values() for name in each.of)
     chosen = _participants(list(known), [*listed(participants), *more])
     chosen.sort(key=lambda name: name.startswith(PEOPLE))  # differences are from people

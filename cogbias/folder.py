@@ -7,8 +7,8 @@ __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT',
            'APPLICATION', 'SCHEMA_VERSION', 'SCHEMA', 'DATABASE', 'BUSY_SECONDS', 'KEPT_BY_CONTENT', 'SIMULATED',
            'LISTS_AT_HAND', 'STUDY_REPORT', 'Folder', 'Recorded', 'keep_participant', 'add_facts',
            'recorded_participant', 'declarations', 'mark_of_participant', 'latest_record', 'marks_of', 'shown_names_of',
-           'shown_names_in', 'with_shown_name', 'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run',
-           'runs', 'stored_analysis', 'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of',
+           'with_shown_name', 'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run', 'runs',
+           'stored_analysis', 'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of',
            'planned_answers', 'most_answers', 'readable_answers', 'short_groups', 'answers_to_others', 'Missing',
            'missing', 'keep_answers', 'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes',
            'provider_lines', 'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash',
@@ -488,18 +488,6 @@ def shown_names_of(
     return {name: f"{name} ({said})" for name, said in marks_of(folder, names).items()}
 
 
-def shown_names_in(
-    table: pd.DataFrame,  # of trials or effects
-) -> dict[str, str]:  # as from shown_names_of
-    "The same of a table at hand: what it says itself, else who answers under a name."
-    names = table["participant"].astype(object).drop_duplicates()
-    found = {name: f"{name} ({SIMULATED})" for name in names if is_simulated(name)}
-    if "shown_name" in table:
-        said = table[table["shown_name"].notna()].drop_duplicates("participant")
-        found |= dict(zip(said["participant"].astype(object), said["shown_name"].astype(object)))
-    return found
-
-
 def with_shown_name(
     effects: pd.DataFrame,  # an effects table
     shown: Mapping[str, str],  # participant -> how it is shown
@@ -759,16 +747,13 @@ _REQUEST_COLUMNS = ", ".join(StoredRequest._fields)
 
 def requests(
     folder: Folder,
-    run: int | None = None,  # what that run asked; None: the current ones
 ) -> list[StoredRequest]:  # by paradigm and participant
     "What was asked."
-    which = "is_current" if run is None else "run_id = ?"
     rows = _right_rows(
         folder,
         lambda row: _is_what_it_says(row[:9]),
-        f"select distinct {_REQUEST_COLUMNS} from v_requests where {which} "
+        f"select distinct {_REQUEST_COLUMNS} from v_requests where is_current "
         "order by paradigm, participant",
-        *([] if run is None else [run]),
     )
     return [StoredRequest(*row) for row in rows]
 

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 328_200, "functions": 2_566, "raises": 380}
+BUDGET = {"nodes": 326_600, "functions": 2_560, "raises": 378}
 
 
 def is_docstring(node: ast.stmt) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import cogbias as cb
+from cogbias.design import Contrast
 from cogbias.reporting.claims import claim
 from cogbias.reporting.study import common_effects, homogeneity_table
+from cogbias.tables import identified
 
 ONE_ORDER = {"variant": "base", "option_order": 1}
 SAID = "no prompt was read in two orders, so a preference for a position counts as one for content"
@@ -69,7 +72,7 @@ def story(number: int, condition: str, moved: bool) -> dict:
         {"label": label, "text": text, "role": "target" if text == "red" else "other", "value": 1}
         for label, text in zip("AB", texts)
     ]
-    named = {"paradigm": "x", "item_id": f"{number}{condition}", "condition": condition}
+    named = {"paradigm": "own/mine", "item_id": f"{number}{condition}", "condition": condition}
     units = {"cluster": f"c{number}", "pair_id": f"p{number}", "stratum": "all"}
     asked = {"prompt": f"Story {number}, {condition}: A or B?", "answer": "choice"}
     return {**named, **units, **asked, "system": None, "content": {}, "options": options}
@@ -81,7 +84,16 @@ def test_items_without_orders_whose_target_moves_with_the_condition(
 ) -> None:
     conditions = ("control", "treatment")
     rows = [story(number, each, moved) for number in range(12) for each in conditions]
-    mine = cb.paradigm_from(pd.DataFrame(rows), name="mine", bias="redness")
+    redness = Contrast("redness", "Red, treatment minus control", {"target": 1.0, "other": 0.0})
+    mine = replace(
+        cb.paradigm("classic/framing"),
+        name="own/mine",
+        items=lambda seed=0: identified(pd.DataFrame(rows)),
+        factors={},
+        breakdown=(),
+        contrasts=(redness,),
+        levels={},
+    )
     found = cb.run(lambda prompt: "A", mine, name="A", outputs=tmp_path, reports=False)
     (row,) = cb.headline(found.effects).to_dict("records")
     assert abs(row["estimate"]) == moved

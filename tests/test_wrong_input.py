@@ -28,6 +28,13 @@ ITEMS = few_items()
 TRIALS = pd.concat([exact_trials(who, ITEMS) for who in ("human", "rational")], ignore_index=True)
 EFFECTS = cb.effects(TRIALS, ITEMS)
 FOREIGN = pd.DataFrame({"x": [1, 2]})
+WORDINGS = pd.DataFrame(
+    [
+        {"wording": "mug", "condition": each, "prompt": f"{each}?", "target": "A"}
+        | {"option_a": "sell", "option_b": "keep"}
+        for each in ("control", "treatment")
+    ]
+)
 NEAR = "did you mean 'choice/certainty'"
 
 WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
@@ -60,7 +67,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         (("sim/humen", NAME), {}, "did you mean 'sim/human'"),
         ((None, NAME), {}, "None cannot be called; give a function"),
         ((WHO, "items.csv"), {}, "a Paradigm or a table of items, not 'items.csv'"),
-        ((WHO, FOREIGN), {}, "the table lacks 'condition'"),
+        ((WHO, FOREIGN), {}, "the table lacks 'wording'"),
         ((WHO, NAME), {"where": {"tmplate": 1}}, "did you mean 'template'"),
         ((WHO, NAME), {"where": {"template": 99}}, "no item has template = '99'"),
         ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha should be a number between"),
@@ -99,12 +106,11 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     ],
     "paradigm_from": [
         (("mine.csv",), {}, "should be a DataFrame, but is 'mine.csv'"),
-        ((FOREIGN,), {}, "the table lacks 'condition'; give the columns wording, condition"),
-        ((ITEMS, "a b/"), {}, "'a b/' is not a name"),
-        ((ITEMS,), {"titel": "A"}, "'titel' is not known; did you mean 'title'"),
-        ((ITEMS,), {"caveats": 3}, "caveats: should be a valid list, not 3"),
-        ((ITEMS,), {"target_role": "x"}, "no item has the role 'x'"),
-        ((ITEMS.assign(options="yes, no"),), {}, "should hold list but holds text 'yes, no'"),
+        ((FOREIGN,), {}, "the table lacks 'wording'; give the columns wording, condition"),
+        ((WORDINGS, "a b/"), {}, "'a b/' is not a name"),
+        ((WORDINGS,), {"titel": "A"}, "'titel' is not known; did you mean 'title'"),
+        ((WORDINGS,), {"caveats": 3}, "caveats: "),
+        ((WORDINGS.head(0),), {}, "wordings: "),
     ],
 }
 

@@ -374,7 +374,6 @@ def _item_rows(test: PublishedTest, order: int) -> Iterator[dict[str, Any]]:
             "filling_set": test.key,
             "generator": test.record.text("generator") or "unknown",
             "option_order": order,
-            "setting_told": "hidden",
             "prompt_style": "published",
             "order_group": f"{condition}-{test.key}",
             **case.measured_columns(values),

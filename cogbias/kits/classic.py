@@ -83,9 +83,7 @@ def _usual_fields_of_contrast(question: Question, unscored: Mapping[str, str]) -
     asked = [question.options, *(each.options for each in question.contents)]
     offered = [role for each in asked for listed in each.values() for role, _ in listed]
     others = dict.fromkeys(role for role in offered if role not in unscored)
-    return {
-        "score": dict.fromkeys([question.target_role, *others], 0.0) | {question.target_role: 1.0}
-    }
+    return {"score": dict.fromkeys(["target", *others], 0.0) | {"target": 1.0}}
 
 # %% ../../nbs/kits/classic.ipynb #1d856c5f
 DOMINANCE = "how much more often a treatment answer lies towards the bias than a control answer"
@@ -165,7 +163,6 @@ def classic(
     rules: Mapping[
         str, Rule
     ],  # simulated participant -> how it answers; human and rational at least
-    items: Callable[..., pd.DataFrame] | None = None,  # where no other question has such items
     items_from: Callable[
         [Question], Callable[..., pd.DataFrame]
     ] = items_of,  # question -> its items(), where there are settings of its own
@@ -175,13 +172,12 @@ def classic(
     "A classic experiment as a paradigm: items, factors, contrasts and the caveat of one wording."
     usual = {
         "name": question.paradigm,
-        "items": items or items_from(question),
-        "items_from": None if items else items_from,
+        "items": items_from(question),
+        "items_from": items_from,
         "contrasts": contrasts_of(question, measures, more.get("roles", {})),
         "rules": rules,
         "factors": (NUMBER_FACTORS if question.numbers else CHOICE_FACTORS) | dict(factors),
         "breakdown": () if question.numbers else ("option_order", "content_set"),
-        "target_role": question.target_role,
         "clusters": "content sets",
         "question": question,
     }

@@ -243,13 +243,13 @@ def _in_one_order(question: Question) -> Callable[..., pd.DataFrame]:
     return items
 
 
-def _about(own: Declaration, file: str, base: Paradigm | None = None) -> About:
+def _about(own: Declaration, base: Paradigm | None = None) -> About:
     "What readers are told."
     texts = ("title", "bias", "summary", "norm", "positive")
     told = {name: getattr(own, name) or getattr(base, name) for name in texts}
     source = f"based on {base.name}, {base.source}" if base else "a design of the user, unpublished"
     conditions = by_condition(own.conditions) if own.conditions else base.conditions
-    declared = f"Declared in the file {file}, outside of the package."
+    declared = "Declared by a user, outside of the package."
     return About(
         **told,
         source=own.source or source,
@@ -258,7 +258,7 @@ def _about(own: Declaration, file: str, base: Paradigm | None = None) -> About:
     )
 
 
-def _whole_paradigm(own: Own, name: str, file: str, faults: Faults) -> Paradigm:
+def _whole_paradigm(own: Own, name: str, faults: Faults) -> Paradigm:
     "A paradigm that a file declares as a whole."
     question = question_of(name, own, faults)
     lower = own.number is not None and own.number.bias == "lower"
@@ -269,7 +269,7 @@ def _whole_paradigm(own: Own, name: str, file: str, faults: Faults) -> Paradigm:
         **({"direction": direction} if own.number else {}),
         smallest=own.smallest,
     )
-    about = _about(own, file)
+    about = _about(own)
     return classic(
         replace(about, caveats=(*about.caveats, _SIMULATED)),
         question,
@@ -282,13 +282,11 @@ def _whole_paradigm(own: Own, name: str, file: str, faults: Faults) -> Paradigm:
     )
 
 
-def _paradigm_based_on(
-    own: Reworded, name: str, file: str, base: Paradigm, faults: Faults
-) -> Paradigm:
+def _paradigm_based_on(own: Reworded, name: str, base: Paradigm, faults: Faults) -> Paradigm:
     "A paradigm that changes another one."
     changed = reworded(own, name, base, faults)
     faults.tell()
-    about = vars(_about(own, file, base))
+    about = vars(_about(own, base))
     caveats = (*changed.pop("caveats", base.caveats), *about["caveats"])
     return replace(base, **{**about, "caveats": caveats, "name": name, "people": ()}, **changed)
 
@@ -355,8 +353,8 @@ def paradigm_of_files(
         held = {**held, "wordings": wordings_of_table(files[named], tuple(numeric), faults)}
     own = checked(model, held, faults)
     faults.tell()
-    made = _paradigm_based_on(own, name, file, base, faults) if base else None
-    made = made or _whole_paradigm(own, name, file, faults)
+    made = _paradigm_based_on(own, name, base, faults) if base else None
+    made = made or _whole_paradigm(own, name, faults)
     with faults.at(""):
         made = replace(made, people=_people(own, made, faults))
         try:

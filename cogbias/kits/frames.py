@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Draw', 'DETERMINERS', 'QUESTION_WORDS', 'FORMS', 'YOU', 'COLLEAGUE', 'NUMBER_WORDS', 'LONGEST_WORD', 'FrameError',
-           'Frame', 'Filled', 'traced', 'fill', 'OneOf', 'WholeNumber', 'NormalNumber', 'deal_values', 'Gap',
-           'retelling_fault', 'a_or_an', 'text_faults', 'writing_order', 'money', 'percent']
+           'Frame', 'Filled', 'traced', 'fill', 'OneOf', 'WholeNumber', 'deal_values', 'Gap', 'retelling_fault',
+           'a_or_an', 'text_faults', 'writing_order', 'money', 'percent']
 
 # %% ../../nbs/kits/frames.ipynb #4e48d7d0
 import re
@@ -98,25 +98,7 @@ class WholeNumber:
         return range(self.lowest, self.highest + 1, self.step)
 
 
-@dataclass(frozen=True)
-class NormalNumber:
-    "A normal number, rounded, and drawn again where it lies beyond an end."
-
-    mean: float
-    sd: float
-    lowest: float
-    highest: float
-    digits: int = 0
-
-    def draw(self, generator: np.random.Generator) -> float:
-        "One number."
-        while True:
-            number = round(float(generator.normal(self.mean, self.sd)), self.digits)
-            if self.lowest <= number <= self.highest:
-                return number
-
-
-Draw = OneOf | WholeNumber | NormalNumber
+Draw = OneOf | WholeNumber
 
 # %% ../../nbs/kits/frames.ipynb #9315cbbd
 def _random_stream(*source: Any) -> np.random.Generator:
@@ -134,9 +116,6 @@ def deal_values(
     "Deal out values as from a shuffled pack: none comes again before all others have come."
     dealt = {}
     for name, draw in draws.items():
-        if isinstance(draw, NormalNumber):
-            dealt[name] = draw.draw(_random_stream(seed, f"{key} {place} {turn}", name))
-            continue
         pack, card = divmod(place, len(draw.values))
         order = _random_stream(seed, key, name, pack).permutation(len(draw.values))
         dealt[name] = draw.values[(int(order[card]) + turn) % len(draw.values)]

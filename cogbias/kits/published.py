@@ -176,5 +176,4 @@ def published(
         breakdown=(),
         clusters="published pairs of prompts",
         level_titles={pair.name: pair.title for pair in pairs if pair.title},
-        target_role="target",
     )

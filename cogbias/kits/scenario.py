@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY', 'LIKELIHOOD', 'HEIGHT', 'CONDITIONS', 'GIVEN',
-           'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'SETTINGS_OF_SET', 'TURNED_AS_PUBLISHED', 'Orders',
-           'LEAN', 'SPREAD', 'PULL', 'MANAGERS', 'PULLED_MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL',
-           'steps', 'degrees', 'Metric', 'Norm', 'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings',
+           'Situation', 'OPENING', 'STYLES', 'LETTERS', 'SETTINGS_OF_SET', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN',
+           'SPREAD', 'PULL', 'MANAGERS', 'PULLED_MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps',
+           'degrees', 'Metric', 'Norm', 'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings',
            'drawn_values', 'sets_of', 'shelf_stories', 'sharing_text', 'load_fillings', 'sound_texts',
            'written_stories', 'rates', 'managers', 'scenario_items', 'scenario', 'planted_shift']
 
@@ -162,15 +162,6 @@ class Scenario:
             object.__setattr__(self, name, _text_of_each_condition(getattr(self, name)))
         if self.gaps is None:
             object.__setattr__(self, "gaps", gaps_of(self.name))
-        known = {*self.known, *self.gaps}
-        for name in self.names:
-            said = f"{name!r} is neither declared, nor drawn or derived"
-            check_known(name, known, f"{self.name}: {said}")
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        "Gaps that need no writer."
-        return (*GIVEN, *self.draws, *self.derive)
 
     @property
     def points(self) -> int:
@@ -181,22 +172,6 @@ class Scenario:
     def measured(self) -> Metric:
         "The parameters that hold: corrected where the published ones were wrong."
         return self.corrected or self.metric
-
-    @property
-    def names(self) -> Iterator[str]:
-        "Everything that it names: gaps of its texts, and values of its score and norm."
-        for condition in CONDITIONS:
-            situation = self.situation[condition]
-            texts = situation.texts.values() if isinstance(situation, Versions) else [situation]
-            for text in (*texts, self.question[condition], *self.scale[condition]):
-                yield from Frame(text).gaps
-            yield from [situation.by] if isinstance(situation, Versions) else []
-        for part in (self.metric, self.measured, self.norm):
-            yield from (
-                value
-                for name, value in vars(part).items()
-                if isinstance(value, str) and name != "says"
-            )
 
     def measured_columns(
         self,
@@ -254,10 +229,8 @@ def _metric_columns(prefix: str, metric: Metric, values: Mapping[str, Any]) -> d
 
 # %% ../../nbs/kits/scenario.ipynb #e513df43
 OPENING = "You are the {position} at {organisation}."
-TOLD = " At present you are deciding {decision}."
 STYLES = {
     "letter": "Answer with the letter of one option and nothing else.",
-    "free": "Choose exactly one of the options.",
     "published": "Decide for exactly one of the options.",
 }  # prompt style -> the last line
 LETTERS = "ABCDEFGHJKL"  # I is a word, so it is no label
@@ -271,7 +244,7 @@ def _labels_of_options(style: str, points: int) -> list[str]:
 
 
 @cache
-def _prompt_frame(texts: tuple[str, str, Scale], told: bool, style: str, turned: bool) -> Frame:
+def _prompt_frame(texts: tuple[str, str, Scale], style: str, turned: bool) -> Frame:
     "A whole prompt as one frame: opening, situation, question, options, last line."
     situation, question, scale = texts
     offered = scale[::-1] if turned else scale
@@ -279,7 +252,7 @@ def _prompt_frame(texts: tuple[str, str, Scale], told: bool, style: str, turned:
     lines = [
         label + mark + text for label, text in zip(_labels_of_options(style, len(scale)), offered)
     ]
-    story = OPENING + TOLD * told + " " + situation
+    story = f"{OPENING} {situation}"
     if style == "published":
         parts = [f"Situation:\n{story}", f"Task:\n{question}", "\n".join(["Options:", *lines])]
     else:
@@ -471,7 +444,7 @@ def _orders_of_story(orders: Orders, place: int, turn: int) -> tuple[int, ...]:
 
 
 def _story_rows(
-    case: Scenario, story: Story, turns: Sequence[int], told: bool, style: str, seed: int
+    case: Scenario, story: Story, turns: Sequence[int], style: str, seed: int
 ) -> Iterator[dict[str, Any]]:
     "The prompts of one story."
     drawn = drawn_values(case, story.setting, 0 if story.nested else story.instance, seed)
@@ -485,7 +458,7 @@ def _story_rows(
         texts = (situation, case.question[condition], case.scale[condition])
         seen = case.what_is_seen(condition, values)
         for turn in turns:
-            frame = _prompt_frame(texts, told, style, turn == 2)
+            frame = _prompt_frame(texts, style, turn == 2)
             filled = traced(frame, **{name: values[name] for name in frame.gaps})
             yield {
                 "condition": condition,
@@ -500,7 +473,6 @@ def _story_rows(
                 "filling_set": story.filling_set,
                 "generator": story.generator,
                 "option_order": turn,
-                "setting_told": "told" if told else "hidden",
                 "prompt_style": style,
                 "order_group": f"{condition}-{story.name}",
                 **measured,
@@ -572,15 +544,14 @@ def managers(
 MANAGERS, PULLED_MANAGERS = managers(LEAN), managers(PULL)
 
 # %% ../../nbs/kits/scenario.ipynb #9aecbdd5
-Style = Literal["letter", "free", "published"]
+Style = Literal["letter", "published"]
 FACTORS = {
     "industry": "industry group of the business setting",
     "instance": "number of the story within its cluster",
     "filling_set": "whose texts fill the written gaps",
     "generator": "who wrote them: shelf, or a participant",
     "option_order": "1: scale as declared; 2: turned round",
-    "setting_told": "whether the decider is told the decision in hand",
-    "prompt_style": "letter, free or published",
+    "prompt_style": "letter or published",
     "order_group": "joins the two orders of one question",
     "kappa": "published sign: -1 where a higher treatment rating is the bias",
     "flip": "whether the published score counts the treatment rating from the other end",
@@ -604,9 +575,8 @@ def scenario_items(
     settings: int | str | None = None,
     instances: int = 1,  # stories per setting
     orders: Orders = 2,  # orders of the scale in which a pair is asked
-    told: bool = False,  # whether the decider is told the decision in hand
     fillings: str = "shelf",  # shelf, a shelf of one's own (.toml), or a table of fillings
-    style: Style = "letter",  # letter, free or published
+    style: Style = "letter",  # letter or published
 ) -> pd.DataFrame:  # an items table; attrs count the stories that were left out
     "The prompts of a scenario."
     left_out = 0
@@ -628,7 +598,7 @@ def scenario_items(
         if story.nested:  # both orders within a set, and of neighboring sets
             turn = sum(divmod(setting["place"], SETTINGS_OF_SET))
         turns = _orders_of_story(orders, place, turn)
-        rows += _story_rows(case, story, turns, told, style, seed)
+        rows += _story_rows(case, story, turns, style, seed)
     table = item_table(case.name, rows)
     table.attrs["left_out"] = left_out
     if left_out:
@@ -669,7 +639,6 @@ def _contrasts_of_ratings(about: About, case: Scenario) -> Iterator[Contrast]:
 def scenario(
     about: About,  # what readers are told
     case: Scenario,  # what is asked
-    rules: Mapping[str, Rule] | None = None,  # how simulated managers answer; None: as usual
     breakdown: tuple[str, ...] = (),  # factors, besides the order, by which the shift is shown
     **more: Any,  # further fields of the paradigm
 ) -> Paradigm:
@@ -685,9 +654,9 @@ def scenario(
         items_from=lambda changed: partial(scenario_items, changed),
         contrasts=tuple(_contrasts_of_ratings(about, case)),
         breakdown=("option_order", *breakdown),
-        rules=rules or (PULLED_MANAGERS if case.pulled else MANAGERS),
+        rules=PULLED_MANAGERS if case.pulled else MANAGERS,
         clusters="sets of texts",
-        levels={"setting_told": ("told", "hidden"), "option_order": (1, 2)},
+        levels={"option_order": (1, 2)},
         written=case,
         **more,
     )

@@ -6,7 +6,6 @@
 __all__ = ['SKELETONS', 'write_skeleton', 'write_reworded']
 
 # %% ../../nbs/kits/skeletons.ipynb #e116ed05
-import json
 from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
@@ -63,8 +62,8 @@ def _draft_with_name(draft: str, name: str, ending: str) -> str:
 def _toml_text(text: str) -> str:
     "A text as TOML has it; one of several lines keeps its lines."
     if "\n" not in text:
-        return json.dumps(text, ensure_ascii=False)
-    lines = [json.dumps(line, ensure_ascii=False)[1:-1] for line in text.split("\n")]
+        return toml_line(text)
+    lines = [toml_line(line)[1:-1] for line in text.split("\n")]
     return '"""\n' + "\n".join(lines) + '"""'
 
 

@@ -251,7 +251,6 @@ class Question:
     flags: Mapping[str, str] = field(
         default_factory=dict
     )  # variant -> not_applicable, ceiling_expected or premise_implausible
-    target_role: str = "target"
     shows: Mapping[str, str] = field(
         default_factory=dict
     )  # column of the items -> what of the stimulus stands in it
@@ -366,7 +365,7 @@ def _options_shown(
         return [option(str(n), "", str(n), float(n)) for n in numbers]
     listed = content.options.get(condition) or question.options[condition]
     return [
-        option(label, _fill_frame(text, content, values), role, float(role == question.target_role))
+        option(label, _fill_frame(text, content, values), role, float(role == "target"))
         for label, (role, text) in zip(ascii_uppercase, listed if order == 1 else listed[::-1])
     ]
 
@@ -414,7 +413,7 @@ def _item_in_variant(
     }
     if question.numbers:
         return row | {"lowest": question.numbers.low, "highest": question.numbers.high}
-    place = [each["role"] for each in options].index(question.target_role) + 1
+    place = [each["role"] for each in options].index("target") + 1
     group = f"{condition}-{content.name}-{variant.name}"
     return row | {"target_position": place, "order_group": group}
 

@@ -128,17 +128,10 @@ def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
             words, others = means.mean()
             said = (
                 f"the target is {word} than the other options in {odd.sum()} of {len(odd)} "
-                f"{_called(paradigm)} ({words:.1f} words against {others:.1f}); length may "
+                f"{paradigm.clusters} ({words:.1f} words against {others:.1f}); length may "
                 "attract answers"
             )
             yield Finding("option_length", True, said, "make the options similar in length")
-
-
-def _called(
-    paradigm: Paradigm,
-) -> str:
-    "What carries the interval of a paradigm: wordings, or what its prompts are made from."
-    return "wordings" if paradigm.wordings is None else paradigm.clusters
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #bd843168
 _OPENS, _CLOSES = "\ufdd0", "\ufdd1"  # signs that no text has

@@ -30,7 +30,7 @@ from .tokens import Step, cell_tokens, habits_of, trying_out
 from ..participants.arms import arm_lines
 from ..participants.prices import Price
 from ..words import UNITS
-from ..study import PlannedCell, Study, Unmet, planned_cells
+from ..study import PlannedCell, Study, planned_cells
 from ..training.trained_encoders import missing_starts, with_checkpoints
 
 # %% ../../nbs/planning/03_plans.ipynb #979332d0
@@ -142,7 +142,7 @@ def _known_by(cell: PlannedCell) -> str:
     "How it is known who answers; empty where nothing is to be said."
     if cell.known is cell.who:
         return ""
-    return _UNMET if isinstance(cell.known, Unmet) else _MET
+    return _MET if cell.known.identity else _UNMET
 
 
 def _two_and_more(names: Iterable[str]) -> str:

@@ -14,9 +14,8 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from ..effects import headlines
-from .claims import as_shown
+from .claims import as_shown, claim
 from ..tables import CogbiasError
-from ..words import signed
 
 # %% ../../nbs/reporting/11_gates.ipynb #gate0004
 class Condition(NamedTuple):
@@ -66,16 +65,11 @@ def judge(
     conditions = [(each, False) for each in fail_if] + [(each, True) for each in fail_unless]
     for row in headlines(as_shown(effects)).to_dict("records"):
         known = pd.notna(row["ci_low"]) and pd.notna(row["ci_high"]) and row["verdict"] != "none"
-        interval = (
-            f"effect {signed(row['estimate'], 2)} [{signed(row['ci_low'], 2)} to "
-            f"{signed(row['ci_high'], 2)}]"
-            if known
-            else f"no verdict ({row['reason']})"
-        )
+        found = f"effect {claim(row).text}" if known else f"no verdict ({row['reason']})"
         for each, needed in conditions:
             shown = bool(known and each.is_shown(row["ci_low"], row["ci_high"]))
             outcome = "failed" if shown != needed else "passed" if known else "skipped"
-            said = f"{each.text} is {'' if shown else 'not '}shown: {interval}"
+            said = f"{each.text} is {'' if shown else 'not '}shown: {found}"
             judged.append(Judged(row["participant"], row["paradigm"], each.text, outcome, said))
     return judged
 

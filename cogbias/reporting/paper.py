@@ -17,18 +17,12 @@ from .claims import as_shown, explained
 from .showing import save_forest
 from ..effects import headlines
 from ..stats.estimates import p_words
-from ..tables import CogbiasError, nearest
+from ..tables import CogbiasError, check_known
 from ..words import is_bias, signed, verdict_shown
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0004
 STYLES = ("apa", "plain")
 _WITHIN_ONE = ("probability", "accuracy gain")  # units of which no number exceeds 1
-
-
-def _one_of(what: str, word: str, known: tuple[str, ...]) -> None:
-    "Refuse a word that is not known."
-    if word not in known:
-        raise CogbiasError(f"table: {what} {word!r} is not known; {nearest(word, known)}")
 
 
 def _number(value: float, unit: str, style: str) -> str:
@@ -56,7 +50,7 @@ def paper_table(
     style: str = "apa",  # apa: no zero before the point of a number that cannot exceed 1; plain
 ) -> pd.DataFrame:  # words, one row per bias and participant
     "The headlines of a study as the rows of a table in a paper."
-    _one_of("style", style, STYLES)
+    check_known(style, STYLES, f"table: style {style!r} is not known")
     rows = [
         {
             "Bias": row["paradigm"],
@@ -151,7 +145,7 @@ def table_text(
     table, note = paper_table(effects, style), table_note(effects)
     if kind == "latex":
         return _as_latex(table, note)
-    _one_of("format", kind, FORMATS)
+    check_known(kind, FORMATS, f"table: format {kind!r} is not known")
     if kind == "html":
         return f"{table.to_html(index=False)}\n<p><em>Note.</em> {note}</p>\n"
     if kind == "csv":
@@ -180,7 +174,7 @@ def write_figures(
     kind: str = "pdf",  # pdf or svg
 ) -> list[Path]:  # one file per unit
     "Draw the headlines with their intervals, one figure per unit, as vector graphics."
-    _one_of("figures", kind, ("pdf", "svg"))
+    check_known(kind, ("pdf", "svg"), f"table: figures {kind!r} is not known")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for unit, rows in headlines(as_shown(effects)).groupby("unit", sort=False):

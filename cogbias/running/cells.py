@@ -129,7 +129,7 @@ def _rows_of_request(
         ) from error
 
 
-def _rows_of_part(outputs: Path, keys: Sequence[str], seen: bool = False) -> list[dict[str, Any]]:
+def _rows_of_part(outputs: Path, keys: Sequence[str]) -> list[dict[str, Any]]:
     "The same of several requests with one list of items; any process can do that."
     with Folder(outputs) as folder, names_kept():
         know(folder)

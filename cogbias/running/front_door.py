@@ -102,7 +102,7 @@ def plan(
         return plan_run(make_study("plan", models=listed(model), **chosen), Path(outputs))
 
 # %% ../../nbs/running/08_front_door.ipynb #e9607261
-def _effects_of_trials(source: Any, items: Any, seed: int, analysis: Any) -> pd.DataFrame:
+def _effects_of_trials(source: Any, items: Any, analysis: Any) -> pd.DataFrame:
     "The effects of trials at hand; columns of published readings are used where they are."
     _, trials = given_table(source, TRIALS, beside=READ_BY_OTHERS)
     readings = None
@@ -132,13 +132,11 @@ def effects(
     source: Any,  # an outputs folder, what run() returned, or a trials table or its file
     # the items that trials answer, or their paradigm; None: the items made by default
     items: pd.DataFrame | Paradigm | Path | str | None = None,
-    *,
-    seed: int = 0,  # of what an estimator draws
     **analysis: Any,  # of trials at hand; a folder has its own
 ) -> pd.DataFrame:  # an effects table
     "Every estimate that the paradigms declare, with intervals and verdicts, as a table."
     if _is_table(source):
-        return _effects_of_trials(source, items, seed, analysis)
+        return _effects_of_trials(source, items, analysis)
     if analysis or items is not None:
         raise CogbiasError("effects: a folder has its own items and analysis; leave them out")
     if not isinstance(source, (str, Path)) and not hasattr(source, "effects"):

@@ -6,14 +6,14 @@
 __all__ = ['temperatures', 'given_values', 'lists_of_levels', 'make_study', 'study_paradigms', 'factors_used', 'study_items',
            'models_asked', 'study_participant', 'study_participants', 'participants_by_model', 'study_extractor',
            'check_names', 'check_levels', 'read_study', 'studies', 'study_title', 'own_settings', 'plain_values',
-           'recorded_study', 'Unmet', 'recorded_as_set', 'within_reach', 'CellRequest', 'cell_request', 'PlannedCell',
+           'recorded_study', 'recorded_as_set', 'within_reach', 'CellRequest', 'cell_request', 'PlannedCell',
            'planned_cells']
 
 # %% ../../nbs/06_study.ipynb #38f2befe
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from inspect import signature
 from itertools import product
 from pathlib import Path
@@ -439,24 +439,6 @@ def recorded_study(study: Study) -> dict[str, Any]:
     return plain_values(asdict(study) | secret | file)
 
 # %% ../../nbs/06_study.ipynb #77e08a85
-@dataclass(frozen=True)
-class Unmet:
-    "Somebody who has not answered here yet, as far as settings tell."
-
-    name: str
-    backend: str
-    model: str
-    temperature: float | None
-    revision: str | None = None
-    simulated: bool = False
-    methods: tuple[str, ...] = ("text", "option_probability")  # no server scores as encoders do
-    identity: dict[str, Any] = field(default_factory=dict)
-
-    def answers(self, requests: Any, method: str) -> Any:
-        "Nobody is there."
-        raise CogbiasError(f"{self.name}: was only planned; run the study to ask")
-
-
 def recorded_as_set(
     folder: Folder,  # where answers may lie already
     who: Participant,  # as the study describes it
@@ -474,7 +456,7 @@ def within_reach(
     folder: Folder,  # where answers may lie already
     who: Participant,  # as the study describes it
 ) -> Participant:
-    "A participant as it is known without contacting anybody."
+    "A participant as it is known without contacting anybody; of one who is new, no identity."
     if not calls_out(who.name) and getattr(who, "at_hand", True):
         return who
     record = latest_record(folder, who.name)
@@ -484,8 +466,10 @@ def within_reach(
         record = None
     if record is not None:
         return record
-    unmet = Unmet(who.name, who.backend, who.model, who.temperature)
-    return unmet if calls_out(who.name) else replace(unmet, methods=who.methods)
+    # no server scores as encoders do
+    methods = ("text", "option_probability") if calls_out(who.name) else who.methods
+    known = who.name, who.backend, who.model, None, who.temperature
+    return Recorded(*known, simulated=False, methods=methods, identity={}, recorded={})
 
 # %% ../../nbs/06_study.ipynb #cbe64573
 class CellRequest(NamedTuple):
