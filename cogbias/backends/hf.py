@@ -6,8 +6,8 @@
 __all__ = ['FETCHED_FILES', 'PRECISIONS', 'Precision', 'Device', 'OFFLINE', 'GROUP', 'LOCAL', 'MODELS', 'SETTINGS', 'is_folder',
            'fetch_model', 'model_configuration', 'model_folder', 'folder_at_hand', 'folder_revision', 'takes_system',
            'render', 'token_texts', 'end_ids', 'LoadedModel', 'chosen_device', 'precision', 'check_says',
-           'without_remarks', 'readable', 'load_model', 'groups_of', 'looks', 'gumbel_rows', 'generate', 'LocalModel',
-           'HfParticipant', 'PARTICIPANT']
+           'without_remarks', 'readable', 'load_model', 'groups_of', 'batches', 'looks', 'gumbel_rows', 'generate',
+           'LocalModel', 'HfParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/hf.ipynb #ee6fa5d6
 import hashlib
@@ -413,6 +413,15 @@ def groups_of(
         fresh, before = fresh + new, each
     return groups
 
+# %% ../../nbs/backends/hf.ipynb #4824b147
+def batches(
+    lengths: Sequence[int],  # tokens of each text
+    size: int,  # texts read together at the most
+) -> Iterator[list[int]]:  # indices; every text once
+    "Texts that are read together: like ones, the longest first."
+    order = sorted(range(len(lengths)), key=lambda at: (-lengths[at], at))
+    yield from (order[start : start + size] for start in range(0, len(order), size))
+
 # %% ../../nbs/backends/hf.ipynb #f132e3c8
 def _next_logprobs(
     loaded: LoadedModel,
@@ -720,9 +729,7 @@ class HfParticipant(LocalModel):
         self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, Answer]]:
         "Text answers; prompts of a length are generated together."
-        order = sorted(range(len(requests)), key=lambda index: -len(prompts[index]))
-        for start in range(0, len(order), self.batch_size):
-            batch = order[start : start + self.batch_size]
+        for batch in batches([*map(len, prompts)], self.batch_size):
             seeds = [requests[index].seed for index in batch]
             asked = [prompts[index] for index in batch]
             rows = generate(self.loaded, asked, seeds, self.temperature, self.max_tokens)

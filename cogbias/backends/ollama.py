@@ -11,7 +11,7 @@ __all__ = ['MOST_TOKENS_LISTED', 'FLAT', 'ROUTES', 'Beginning', 'PROBE', 'MODELS
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -93,10 +93,6 @@ class OllamaSettings(ServerSettings):
             "a whole number of at least 1",
         ),
     ] = 1
-    base_url: Annotated[
-        str | None,
-        Setting("of the server", "an address such as http://127.0.0.1:11434", private=True),
-    ] = field(default=None, repr=False)
     timeout: Seconds = 600.0
 
     @property

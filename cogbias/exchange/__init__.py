@@ -44,6 +44,7 @@ from cogbias.tables import (
     TABLES,
     TRIALS,
     CogbiasError,
+    check_known,
     given_table,
     nearest,
     save_table,
@@ -228,9 +229,6 @@ def export(
         return EXPORTS[format].people(asked_of_people(str(source)), Path(out), **more)
     kind = "paradigm" if isinstance(source, Paradigm) else "folder"
     known = {name: write for name, each in EXPORTS.items() if (write := getattr(each, kind))}
-    if format not in known:
-        others = [*known, *filter(for_people, EXPORTS)] if kind == "paradigm" else known
-        raise CogbiasError(
-            f"export format {format!r} is not known of a {kind}; {nearest(format, others)}"
-        )
+    others = [*known, *filter(for_people, EXPORTS)] if kind == "paradigm" else known
+    check_known(format, others, f"export format {format!r} is not known of a {kind}")
     return known[format](source, Path(out), **more)

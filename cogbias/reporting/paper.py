@@ -17,7 +17,7 @@ from .claims import as_shown, explained
 from .showing import save_forest
 from ..effects import headlines
 from ..stats.estimates import p_words
-from ..tables import CogbiasError, nearest
+from ..tables import CogbiasError, check_known
 from ..words import is_bias, signed, verdict_shown
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0004
@@ -27,8 +27,7 @@ _WITHIN_ONE = ("probability", "accuracy gain")  # units of which no number excee
 
 def _one_of(what: str, word: str, known: tuple[str, ...]) -> None:
     "Refuse a word that is not known."
-    if word not in known:
-        raise CogbiasError(f"table: {what} {word!r} is not known; {nearest(word, known)}")
+    check_known(word, known, f"table: {what} {word!r} is not known")
 
 
 def _number(value: float, unit: str, style: str) -> str:
