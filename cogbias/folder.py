@@ -33,6 +33,7 @@ import pandas as pd
 from filelock import FileLock
 
 from cogbias.participants import (
+    Arrivals,
     EXTRACTION,
     Answer,
     Participant,
@@ -371,7 +372,7 @@ class Recorded:
         "Provenance, as it was when the answers came."
         return self.recorded
 
-    def answers(self, requests: Sequence[Any], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Any], method: str) -> Arrivals:
         "A record cannot answer."
         raise CogbiasError(
             f"{self.name}: {len(requests)} answers are missing and only its record is stored; run "

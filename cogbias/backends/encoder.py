@@ -38,6 +38,7 @@ from cogbias.backends.hf import (
     without_remarks,
 )
 from cogbias.participants import (
+    Arrivals,
     SELF_MADE,
     Answer,
     Request,
@@ -492,9 +493,7 @@ def stored_label(
     return LABEL if made_here else said
 
 # %% ../../nbs/backends/encoder.ipynb #d36b923b
-def _answers_to_requests(
-    who: "EncoderParticipant", requests: Sequence[Request]
-) -> Iterator[tuple[int, Answer]]:
+def _answers_to_requests(who: "EncoderParticipant", requests: Sequence[Request]) -> Arrivals:
     "Score the pairs of all requests; one that stands in several is scored once."
     pairs = [pair_texts(request.item, who.name) for request in requests]
     texts = [text for each in pairs for text in each.values()]
@@ -597,7 +596,7 @@ class EncoderParticipant(LocalModel):
         for item in items:
             pair_texts(item, self.name)
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request, as soon as all of its pairs are scored."
         if self.warning:
             _log.warning("%s", self.warning)

@@ -39,7 +39,7 @@ from cogbias.elicitation.answer_trees import (
 )
 from ..elicitation.encoder_decoders import Reading
 from ..elicitation.prefixes import shared_length
-from ..participants import Answer, Request, answer_from_text, participant_name
+from ..participants import Answer, Arrivals, Request, answer_from_text, participant_name
 
 if TYPE_CHECKING:
     import torch
@@ -703,7 +703,7 @@ class HfParticipant(LocalModel):
         special = not self.uses_template
         return self.tokenizer(texts, add_special_tokens=special)["input_ids"] if texts else []
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request, group by group."
         if self.warning:
             _log.warning("%s", self.warning)
@@ -711,9 +711,7 @@ class HfParticipant(LocalModel):
         ask = self._measured if method == "option_probability" else self._written
         yield from ask(requests, prompts)
 
-    def _measured(
-        self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[int, Answer]]:
+    def _measured(self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]) -> Arrivals:
         "Exact distributions over the options."
         trees = [answer_tree(request.item["options"]) for request in requests]
         look = lambda places: looks(  # noqa: E731
@@ -725,9 +723,7 @@ class HfParticipant(LocalModel):
             item = requests[index].item
             yield index, measured_answer(item, measured, self.tolerance, **received)
 
-    def _written(
-        self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[int, Answer]]:
+    def _written(self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]) -> Arrivals:
         "Text answers; prompts of a length are generated together."
         for batch in batches([*map(len, prompts)], self.batch_size):
             seeds = [requests[index].seed for index in batch]

@@ -43,7 +43,16 @@ from cogbias.elicitation.server import (
     opens_without_answer,
     patiently,
 )
-from ..elicitation.transport import Count, Name, Refusal, Unfit, as_model, guard, plain_facts
+from cogbias.elicitation.transport import (
+    Count,
+    Facts,
+    Name,
+    Refusal,
+    Unfit,
+    as_model,
+    guard,
+    plain_facts,
+)
 from ..elicitation.limits import taking
 from ..participants import Answer, Request
 from ..settings import AtLeastOne, Seconds, Setting
@@ -250,7 +259,7 @@ class ModelCard(BaseModel):
         "How coarse the weights are."
         return self.shown.details.quantization_level if self.shown.details else None
 
-    def facts(self) -> dict[str, str | int | float]:
+    def facts(self) -> Facts:
         "Provenance as texts and numbers; what the server does not say is left out."
         shown, info, details = self.shown, self.shown.model_info or {}, self.shown.details
         trained = [value for key, value in info.items() if key.endswith(".context_length")]
@@ -591,11 +600,11 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             "quantisation": self.model_card.quantisation,
         }
 
-    def facts(self) -> dict[str, str | int | float]:
+    def facts(self) -> Facts:
         "Provenance, for reports and manifests."
         return self.model_card.facts() | patiently(self._running_facts, self.fault)
 
-    def _running_facts(self) -> dict[str, str | int | float]:
+    def _running_facts(self) -> Facts:
         "What only a running server can tell."
         from importlib.metadata import version
 

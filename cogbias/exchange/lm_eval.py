@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..design import paradigm
 from .answers import Given, Imported, ImportedCell
-from .rows import as_published, files_of
+from .rows import Written, as_published, files_of
 from ..folder import Recorded
 from ..participants import Answer, participant_name
 from ..tables import CogbiasError, save_table
@@ -56,7 +56,7 @@ def task_rows(
 def save_tasks(
     items: pd.DataFrame,  # of one paradigm
     out: Path | str,  # a folder for the tasks
-) -> dict[Path, int]:  # file of rows -> how many
+) -> Written:  # file of rows -> how many
     "Write a paradigm as tasks of lm-eval, one per condition."
     out, written = Path(out).absolute(), {}
     if not items["options"].map(len).all():
