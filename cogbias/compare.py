@@ -44,7 +44,6 @@ from cogbias.effects.verdicts import (
     as_estimate,
     bounds_of_headlines,
     likeness_of,
-    make_analysis,
     row_beside,
     words_in,
 )
@@ -54,7 +53,7 @@ from .participants import asked_how
 from .settings import listing
 from .stats.decisions import adjust, without_width
 from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
-from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, given_table, nearest
+from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, check_known, given_table
 from .participants.arms import ARM, arm_pairs
 from .participants.trials import typed_trials
 from .words import CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_bias
@@ -124,13 +123,13 @@ _FIELDS = ("estimate", "se", "df", "ci_low", "ci_high", "p_value")
 _FIELDS += ("p_method", "method", "status", "detail", "n_clusters")
 
 
-def _from_people(asked: Paradigm, of: Mapping[str, Answered], alpha: float) -> dict[str, Any]:
+def _from_people(asked: Paradigm, of: Mapping[str, Answered]) -> dict[str, Any]:
     "What sets a participant apart from people; `likeness` holds what its word is made of."
     found = [pd.DataFrame(headline_rows(asked, each, each)) for each in of.values()]
     one, people = (table.assign(paradigm=asked.name, participant="") for table in found)
     row, theirs = (table.iloc[0].to_dict() for table in (one, people))
     (bounds,) = bounds_of_headlines(one, [row])
-    apart = row_beside(row, as_estimate(theirs), bounds, Analysis(alpha=alpha))
+    apart = row_beside(row, as_estimate(theirs), bounds)
     counts = zip(of, (row["n_items"], theirs["n_items"]))
     detail = joined(*(f"{who}: {counted(count, 'prompt')}" for who, count in counts))
     known = {name: getattr(apart.difference, name) for name in _FIELDS}
@@ -138,9 +137,7 @@ def _from_people(asked: Paradigm, of: Mapping[str, Answered], alpha: float) -> d
     return known | {"likeness": apart if is_bias(row["unit"]) else None}
 
 
-def _difference(
-    paradigm: Paradigm, of: Mapping[str, Answered], alpha: float = 0.05
-) -> dict[str, Any]:
+def _difference(paradigm: Paradigm, of: Mapping[str, Answered]) -> dict[str, Any]:
     "The row of one pair in one paradigm, not corrected yet."
     contrast = paradigm.headline
     layout = next(iter(of.values())).layout
@@ -160,7 +157,7 @@ def _difference(
         none = nothing("no_valid_answers", said)
         return row | {name: getattr(none, name) for name in _FIELDS}
     if people:
-        return row | _from_people(paradigm, of, alpha)
+        return row | _from_people(paradigm, of)
     found, alike = _gap(contrast, parts), _alike(contrast, parts, asked)
     row |= {name: getattr(found, name) for name in _FIELDS}
     agree = found.status == Status.NO_VARIANCE and abs(found.estimate) <= EQUAL
@@ -350,10 +347,7 @@ def _in_paradigm(items: pd.DataFrame, trials: pd.DataFrame) -> _InParadigm:
 def _participants(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
     "The participants to compare; all of them where none is named."
     for name in wanted:
-        if name not in known:
-            raise CogbiasError(
-                f"participant {name!r:.60} has no answers here; {nearest(str(name), known)}"
-            )
+        check_known(name, known, f"participant {name!r:.60} has no answers here")
     chosen = list(dict.fromkeys(wanted)) or list(known)
     if len(chosen) < 2:
         raise CogbiasError(
@@ -363,11 +357,11 @@ def _participants(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _corrected(table: pd.DataFrame, chosen: Sequence[str], alpha: float) -> pd.DataFrame:
+def _corrected(table: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
     "The differences with corrected p-values, and who is larger."
     p, of = table["p_value"].astype(float), table["paradigm"].nunique()
     tested, people = int(p.notna().sum()), table["likeness"].dropna()
-    said = likeness_of([*people], Analysis(alpha=alpha))
+    said = likeness_of([*people])
     table["likeness"] = pd.Series(said, people.index, object)
     table["p_adjusted"] = adjust(p.to_numpy(), "holm")
     table["family"] = (
@@ -376,8 +370,8 @@ def _corrected(table: pd.DataFrame, chosen: Sequence[str], alpha: float) -> pd.D
     )
     words = []
     for row in table.to_dict("records"):
-        apart = row["ci_low"] > 0 or row["ci_high"] < 0
-        sure = apart and row["p_adjusted"] < alpha and row["status"] in CLAIMABLE
+        apart = row["ci_low"] >= 0 or row["ci_high"] <= 0
+        sure = apart and row["p_adjusted"] < Analysis.alpha and row["status"] in CLAIMABLE
         sure = sure and row["likeness"] != LikenessWord.CANNOT_TELL
         named = row["first"] if row["estimate"] > 0 else row["second"]
         words.append("tied" if row["status"] == "tied" else named if sure else "not told apart")
@@ -396,10 +390,8 @@ def compare(
     *more: str,  # further names
     # of trials: the items that they answer, or their paradigm; None: the items made by default
     items: pd.DataFrame | Paradigm | Path | str | None = None,
-    alpha: float = 0.05,  # of the corrected tests
 ) -> Comparison:
     "Differences between participants, paired by prompt and cluster, with ranks and familiarity."
-    make_analysis("compare", {"alpha": alpha})
     only = {(cell["participant"], cell["paradigm"]) for cell in getattr(source, "cells", ())}
     place = source.outputs if only else source
     in_folder = isinstance(place, (str, Path)) and Path(place).suffix not in TABLES
@@ -416,35 +408,33 @@ def compare(
     known = dict.fromkeys(name for each in cells.values() for name in each.of)
     chosen = _participants(list(known), [*listed(participants), *more])
     chosen.sort(key=lambda name: name.startswith(PEOPLE))  # differences are from people
-    return with_shown_names(_compared(cells, chosen, alpha), shown)
+    return with_shown_names(_compared(cells, chosen), shown)
 
 
 def _differences(
     cells: Mapping[str, _InParadigm],
     chosen: Sequence[str],
-    alpha: float,
     pairs: Callable[[Sequence[str]], Iterable[tuple[str, str]]] = partial(combinations, r=2),
 ) -> pd.DataFrame:
     "The differences between those chosen, corrected together."
     rows = [
         {
             "paradigm": name,
-            **_difference(paradigm(name), {who: cell.of[who] for who in pair}, alpha),
+            **_difference(paradigm(name), {who: cell.of[who] for who in pair}),
         }
         for name, cell in sorted(cells.items())
         for pair in pairs([who for who in chosen if who in cell.of])
     ]
-    return _corrected(pd.DataFrame(rows).reindex(columns=list(DIFFERENCES)), chosen, alpha)
+    return _corrected(pd.DataFrame(rows).reindex(columns=list(DIFFERENCES)), chosen)
 
 
 def compare_pairs(
     outputs: Path,  # an outputs folder
     pairs: Iterable[tuple[str, str]],  # of participants; people are second
-    alpha: float = 0.05,  # of the corrected tests
 ) -> dict[tuple[str, str], pd.DataFrame]:  # pair -> its differences
     "What `compare` finds of each of several pairs, corrected within the pair."
     cells = _read_folder(outputs, ())
-    return {pair: _differences(cells, pair, alpha) for pair in pairs}
+    return {pair: _differences(cells, pair) for pair in pairs}
 
 
 def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
@@ -452,9 +442,9 @@ def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
     return {name: each for name, each in of.items() if not name.startswith(PEOPLE)}
 
 
-def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: float) -> Comparison:
+def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str]) -> Comparison:
     "The comparison of those chosen, paradigm by paradigm."
-    table = _differences(cells, chosen, alpha)
+    table = _differences(cells, chosen)
     if not len(table):
         raise CogbiasError(
             f"{', '.join(chosen)}: no paradigm was answered by two of them; nothing to compare"
@@ -475,7 +465,7 @@ def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str], alpha: fl
         table,
         pd.DataFrame(ranks, columns=list(RANKS)).astype(whole),
         pd.DataFrame(familiar, columns=list(FAMILIAR)),
-        _differences(cells, chosen, alpha, arm_pairs),
+        _differences(cells, chosen, arm_pairs),
     )
 
 # %% ../nbs/09_compare.ipynb #03bb4671

@@ -33,6 +33,7 @@ import pandas as pd
 from filelock import FileLock
 
 from cogbias.participants import (
+    Arrivals,
     EXTRACTION,
     Answer,
     Participant,
@@ -371,7 +372,7 @@ class Recorded:
         "Provenance, as it was when the answers came."
         return self.recorded
 
-    def answers(self, requests: Sequence[Any], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Any], method: str) -> Arrivals:
         "A record cannot answer."
         raise CogbiasError(
             f"{self.name}: {len(requests)} answers are missing and only its record is stored; run "
@@ -1246,7 +1247,8 @@ def status(
         named["tokens_out"] = sum(each[3] or 0 for each in said)
         named["last_answer"] = max((each[4] for each in said if each[4]), default=None)
         rows.append(named)
-    return pd.DataFrame(rows)
+    counts = ("asked", *STATUSES, "reason", "tokens_in", "tokens_out", "last_answer")
+    return pd.DataFrame(rows, columns=["participant", "paradigm", "method", *counts])
 
 
 def verify(

@@ -257,6 +257,7 @@ def verdict_shown(
 # %% ../nbs/words.ipynb #a0c4d1ee
 REASONS = {
     "differs": "differs from zero by at least {least:.2g}",
+    "agree": "nearly all clusters agree on the direction (exact sign test)",
     "differs little": "differs from zero, but by less than {smallest:g}",
     "small": "smaller than {smallest:g} in either direction",
     "no gain": "any gain is smaller than {smallest:g}",

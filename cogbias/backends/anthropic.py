@@ -29,6 +29,7 @@ from cogbias.elicitation.server import (
     one_line,
 )
 from cogbias.elicitation.transport import (
+    Facts,
     Count,
     Name,
     Refusal,
@@ -239,7 +240,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
         "Everything that can change an answer, but for the revision."
         return {**self.identity_by_settings, "fields": self.fields}
 
-    def facts(self) -> dict[str, str | int | float]:
+    def facts(self) -> Facts:
         "Provenance as texts and numbers; what the server does not say is left out."
         from importlib.metadata import version
 

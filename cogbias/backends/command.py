@@ -32,7 +32,7 @@ from pydantic import BaseModel, ValidationError
 from .function import question_of, returned_answer
 from ..elicitation.calls import Fault, ask_all, names_a_secret, printable, scrub
 from ..elicitation.transport import Count
-from ..participants import Answer, Request, participant_name
+from ..participants import Answer, Arrivals, Request, participant_name
 from ..settings import AtLeastOne, Setting, Temperature, check_settings
 from ..tables import CogbiasError
 
@@ -343,7 +343,7 @@ class CommandParticipant:
             "hash of files": self._hash_of_files(),
         }
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request once."
         check_allowed(self.model)
         words, files = split_command(self.model), self._hash_of_files()

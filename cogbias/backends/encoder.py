@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['ARCHITECTURES', 'ENCODERS', 'TRAINED_HERE', 'RECORD', 'PRETRAINING_RECORD', 'LABEL', 'OWN', 'LOCAL', 'MODELS',
            'READS_PAIRS', 'SETTINGS', 'encoder_class', 'encoder_config', 'is_trained_here', 'encoder_folder',
-           'to_safetensors', 'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts', 'batches',
-           'longest_text', 'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'read_record', 'stored_label',
+           'to_safetensors', 'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts', 'longest_text',
+           'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'read_record', 'stored_label',
            'EncoderParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/encoder.ipynb #a765c164
@@ -28,6 +28,7 @@ from cogbias.backends.hf import (
     Device,
     LocalModel,
     Precision,
+    batches,
     chosen_device,
     is_folder,
     model_configuration,
@@ -37,6 +38,7 @@ from cogbias.backends.hf import (
     without_remarks,
 )
 from cogbias.participants import (
+    Arrivals,
     SELF_MADE,
     Answer,
     Request,
@@ -350,15 +352,6 @@ def pair_texts(
         )
     return {each["label"]: f"{question} {each['text']}" for each in item["options"]}
 
-# %% ../../nbs/backends/encoder.ipynb #2209b21f
-def batches(
-    lengths: Sequence[int],  # tokens of each text
-    size: int,  # texts read together at the most
-) -> Iterator[list[int]]:  # indices; every text once
-    "Texts that are read together: like ones, the longest first."
-    order = sorted(range(len(lengths)), key=lambda at: (-lengths[at], at))
-    yield from (order[start : start + size] for start in range(0, len(order), size))
-
 # %% ../../nbs/backends/encoder.ipynb #bfdf13a3
 def longest_text(
     config: Any,  # a configuration of transformers
@@ -455,10 +448,10 @@ def encoder_answer(
     found: Mapping[str, Scored],  # label -> what was found for its text
 ) -> Answer:  # p is the softmax of the scores
     "The answer of an encoder."
-    top = max(each.score for each in found.values())
-    weights = {label: math.exp(each.score - top) for label, each in found.items()}
-    total = math.fsum(weights.values())
-    p = {label: each / total for label, each in weights.items()}
+    from scipy.special import softmax
+
+    logits = {label: each.score for label, each in found.items()}
+    p = dict(zip(logits, softmax([*logits.values()]).tolist()))
     unknown = sum(each.unknown for each in found.values())
     answer = answer_from_probabilities(
         item,
@@ -467,7 +460,6 @@ def encoder_answer(
         started_at=timestamp(),
         detail=f"{unknown} tokens of its pairs are unknown to the tokenizer" if unknown else None,
     )
-    logits = {label: each.score for label, each in found.items()}
     return answer._replace(valid_mass=None, logits=logits)
 
 # %% ../../nbs/backends/encoder.ipynb #4b3aab46
@@ -501,9 +493,7 @@ def stored_label(
     return LABEL if made_here else said
 
 # %% ../../nbs/backends/encoder.ipynb #d36b923b
-def _answers_to_requests(
-    who: "EncoderParticipant", requests: Sequence[Request]
-) -> Iterator[tuple[int, Answer]]:
+def _answers_to_requests(who: "EncoderParticipant", requests: Sequence[Request]) -> Arrivals:
     "Score the pairs of all requests; one that stands in several is scored once."
     pairs = [pair_texts(request.item, who.name) for request in requests]
     texts = [text for each in pairs for text in each.values()]
@@ -606,7 +596,7 @@ class EncoderParticipant(LocalModel):
         for item in items:
             pair_texts(item, self.name)
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request, as soon as all of its pairs are scored."
         if self.warning:
             _log.warning("%s", self.warning)

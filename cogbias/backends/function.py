@@ -13,7 +13,7 @@ import inspect
 import math
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -24,6 +24,7 @@ from annotated_types import Gt
 
 from ..elicitation.calls import Fault, ask_all, scrub
 from cogbias.participants import (
+    Arrivals,
     Answer,
     Request,
     answer_from_probabilities,
@@ -310,15 +311,13 @@ class FunctionParticipant(FunctionSettings):
         memory.late = 0
         raise CogbiasError(f"{words}, {MOST_LATE} times in a row; give a longer timeout=")
 
-    def _asked(
-        self, ask: Callable[[Request], Answer], requests: Sequence[Request]
-    ) -> Iterator[tuple[int, Answer]]:
+    def _asked(self, ask: Callable[[Request], Answer], requests: Sequence[Request]) -> Arrivals:
         "Answers to requests."
         remedy = "try the function with one prompt"
         limits = {"concurrency": self.concurrency, "attempts": 1}
         return ask_all(ask, requests, raised_fault, who=self, remedy=remedy, **limits)
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request once."
 
         def ask(request: Request) -> Answer:

@@ -6,8 +6,8 @@
 __all__ = ['FETCHED_FILES', 'PRECISIONS', 'Precision', 'Device', 'OFFLINE', 'GROUP', 'LOCAL', 'MODELS', 'SETTINGS', 'is_folder',
            'fetch_model', 'model_configuration', 'model_folder', 'folder_at_hand', 'folder_revision', 'takes_system',
            'render', 'token_texts', 'end_ids', 'LoadedModel', 'chosen_device', 'precision', 'check_says',
-           'without_remarks', 'readable', 'load_model', 'groups_of', 'looks', 'gumbel_rows', 'generate', 'LocalModel',
-           'HfParticipant', 'PARTICIPANT']
+           'without_remarks', 'readable', 'load_model', 'groups_of', 'batches', 'looks', 'gumbel_rows', 'generate',
+           'LocalModel', 'HfParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/hf.ipynb #ee6fa5d6
 import hashlib
@@ -39,7 +39,7 @@ from cogbias.elicitation.answer_trees import (
 )
 from ..elicitation.encoder_decoders import Reading
 from ..elicitation.prefixes import shared_length
-from ..participants import Answer, Request, answer_from_text, participant_name
+from ..participants import Answer, Arrivals, Request, answer_from_text, participant_name
 
 if TYPE_CHECKING:
     import torch
@@ -413,6 +413,15 @@ def groups_of(
         fresh, before = fresh + new, each
     return groups
 
+# %% ../../nbs/backends/hf.ipynb #4824b147
+def batches(
+    lengths: Sequence[int],  # tokens of each text
+    size: int,  # texts read together at the most
+) -> Iterator[list[int]]:  # indices; every text once
+    "Texts that are read together: like ones, the longest first."
+    order = sorted(range(len(lengths)), key=lambda at: (-lengths[at], at))
+    yield from (order[start : start + size] for start in range(0, len(order), size))
+
 # %% ../../nbs/backends/hf.ipynb #f132e3c8
 def _next_logprobs(
     loaded: LoadedModel,
@@ -694,7 +703,7 @@ class HfParticipant(LocalModel):
         special = not self.uses_template
         return self.tokenizer(texts, add_special_tokens=special)["input_ids"] if texts else []
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request, group by group."
         if self.warning:
             _log.warning("%s", self.warning)
@@ -702,9 +711,7 @@ class HfParticipant(LocalModel):
         ask = self._measured if method == "option_probability" else self._written
         yield from ask(requests, prompts)
 
-    def _measured(
-        self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[int, Answer]]:
+    def _measured(self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]) -> Arrivals:
         "Exact distributions over the options."
         trees = [answer_tree(request.item["options"]) for request in requests]
         look = lambda places: looks(  # noqa: E731
@@ -716,13 +723,9 @@ class HfParticipant(LocalModel):
             item = requests[index].item
             yield index, measured_answer(item, measured, self.tolerance, **received)
 
-    def _written(
-        self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[int, Answer]]:
+    def _written(self, requests: Sequence[Request], prompts: Sequence[Sequence[int]]) -> Arrivals:
         "Text answers; prompts of a length are generated together."
-        order = sorted(range(len(requests)), key=lambda index: -len(prompts[index]))
-        for start in range(0, len(order), self.batch_size):
-            batch = order[start : start + self.batch_size]
+        for batch in batches([*map(len, prompts)], self.batch_size):
             seeds = [requests[index].seed for index in batch]
             asked = [prompts[index] for index in batch]
             rows = generate(self.loaded, asked, seeds, self.temperature, self.max_tokens)

@@ -11,7 +11,7 @@ __all__ = ['MOST_TOKENS_LISTED', 'FLAT', 'ROUTES', 'Beginning', 'PROBE', 'MODELS
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -43,7 +43,16 @@ from cogbias.elicitation.server import (
     opens_without_answer,
     patiently,
 )
-from ..elicitation.transport import Count, Name, Refusal, Unfit, as_model, guard, plain_facts
+from cogbias.elicitation.transport import (
+    Count,
+    Facts,
+    Name,
+    Refusal,
+    Unfit,
+    as_model,
+    guard,
+    plain_facts,
+)
 from ..elicitation.limits import taking
 from ..participants import Answer, Request
 from ..settings import AtLeastOne, Seconds, Setting
@@ -93,10 +102,6 @@ class OllamaSettings(ServerSettings):
             "a whole number of at least 1",
         ),
     ] = 1
-    base_url: Annotated[
-        str | None,
-        Setting("of the server", "an address such as http://127.0.0.1:11434", private=True),
-    ] = field(default=None, repr=False)
     timeout: Seconds = 600.0
 
     @property
@@ -254,7 +259,7 @@ class ModelCard(BaseModel):
         "How coarse the weights are."
         return self.shown.details.quantization_level if self.shown.details else None
 
-    def facts(self) -> dict[str, str | int | float]:
+    def facts(self) -> Facts:
         "Provenance as texts and numbers; what the server does not say is left out."
         shown, info, details = self.shown, self.shown.model_info or {}, self.shown.details
         trained = [value for key, value in info.items() if key.endswith(".context_length")]
@@ -595,11 +600,11 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             "quantisation": self.model_card.quantisation,
         }
 
-    def facts(self) -> dict[str, str | int | float]:
+    def facts(self) -> Facts:
         "Provenance, for reports and manifests."
         return self.model_card.facts() | patiently(self._running_facts, self.fault)
 
-    def _running_facts(self) -> dict[str, str | int | float]:
+    def _running_facts(self) -> Facts:
         "What only a running server can tell."
         from importlib.metadata import version
 

@@ -56,6 +56,7 @@ from cogbias.elicitation.server import (
     thinking_apart,
 )
 from cogbias.elicitation.transport import (
+    Facts,
     Count,
     Misshapen,
     Name,
@@ -929,7 +930,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         others = ", others looked up" * access.given
         return f"{access.listed} tokens listed{others}; answers are {begun}"
 
-    def facts(self) -> dict[str, str | int | float]:
+    def facts(self) -> Facts:
         "Provenance as texts and numbers; what the server does not say is left out."
         from importlib.metadata import version
 

@@ -9,7 +9,7 @@ __all__ = ['MODELS', 'SIMULATED', 'BLIND', 'SPREAD', 'WRAPPERS', 'MISHAPS', 'SET
 
 # %% ../../nbs/backends/sim.ipynb #b144c5a3
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from ..design import DECLARED_HERE, OWN, Contrast, paradigm, selected
 from ..settings import Setting, Temperature, check_settings
 from ..tables import TRIALS, CogbiasError, content_hash, full_content, shortened
 from cogbias.participants import (
+    Arrivals,
     Answer,
     Request,
     answer_from_probabilities,
@@ -117,13 +118,12 @@ def _at_strength(
     biased: Mapping[str, float], rational: Mapping[str, float], strength: float
 ) -> dict[str, float]:
     "The answers of a bias that is weaker or stronger than its rule."
-    answers = dict.fromkeys([*biased, *rational])
-    moved = {
-        name: strength * biased.get(name, 0.0) + (1 - strength) * rational.get(name, 0.0)
-        for name in answers
+    kept = {
+        name: max(0.0, strength * biased.get(name, 0.0) + (1 - strength) * rational.get(name, 0.0))
+        for name in [*biased, *rational]
     }
-    kept = {name: max(0.0, p) for name, p in moved.items()}
-    return {name: p / sum(kept.values()) for name, p in kept.items()}
+    total = sum(kept.values())
+    return {name: p / total for name, p in kept.items()}
 
 
 def answer_probabilities(
@@ -235,7 +235,7 @@ class SimulatedParticipant:
             else dict(zip(p, temper(list(p.values()), self.temperature)))
         )
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request in turn."
         for index, request in enumerate(requests):
             yield index, _answer_by_rule(self, request, method)

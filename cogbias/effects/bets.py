@@ -182,17 +182,12 @@ def _cut_to_scale(found: Estimate, low: float, high: float) -> Estimate:
 
 
 def _mean_over_crossed_things(
-    rows: Rows, score: np.ndarray, ends: tuple[float, float], weight: np.ndarray | None, null: float
+    rows: Rows, score: np.ndarray, ends: tuple[float, float], null: float
 ) -> Estimate:
     "Mean of a score of every question, with both things of a question resampled."
     second = second_unit(rows)
-    found = crossed_mean(score, rows["cluster"], second, weight, ends, null, unit="probability")
+    found = crossed_mean(score, rows["cluster"], second, None, ends, null, unit="probability")
     return _cut_to_scale(found, *ends)
-
-
-def _share_of_these_questions(rows: Rows, credit: np.ndarray, height: float) -> Estimate:
-    "Share of right answers to these very questions, which share their things, against a bar."
-    return shared_share(_over_orders(rows, credit), *_things_of_questions(rows), height)
 
 
 Tests = Mapping[str, tuple[Estimate, Estimate]]  # bar -> share right and its gain over the bar
@@ -202,12 +197,12 @@ def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, 
     "The share of right answers and its gain over a bar, either with the test of the gain."
     height = bar.height
     if _are_published_questions(rows):
-        share = _share_of_these_questions(rows, credit, height)
+        share = shared_share(_over_orders(rows, credit), *_things_of_questions(rows), height)
         limits = share.ci_low - height, share.ci_high - height
         gain = replace(share, estimate=share.estimate - height, unit=ACCURACY_GAIN)
         return share, replace(gain, ci_low=limits[0], ci_high=limits[1])
-    gain = _mean_over_crossed_things(rows, credit - bar.score, (-height, 1 - height), None, 0.0)
-    share = _mean_over_crossed_things(rows, credit, (0.0, 1.0), None, height)
+    gain = _mean_over_crossed_things(rows, credit - bar.score, (-height, 1 - height), 0.0)
+    share = _mean_over_crossed_things(rows, credit, (0.0, 1.0), height)
     share = replace(share, p_value=gain.p_value, p_method=gain.p_method)
     return share, replace(gain, unit=ACCURACY_GAIN)
 
@@ -329,7 +324,7 @@ def accuracy_difference(
     if not len(one):
         return nothing("no_valid_answers", "no question was answered by both", method="accuracy")
     if not _are_published_questions(one):
-        return _mean_over_crossed_things(one, one["score"] - other["score"], (-1.0, 1.0), None, 0.0)
+        return _mean_over_crossed_things(one, one["score"] - other["score"], (-1.0, 1.0), 0.0)
     return _paired_difference(one, one["score"], other["score"], "difference of shares")
 
 # %% ../../nbs/effects/05_bets.ipynb #7541dd7f
@@ -353,7 +348,7 @@ def by_role(
 
 
 def _own_values(
-    answers: Answered, include: str | None = None, template: str = BELIEF_TEMPLATE
+    answers: Answered, include: str | None = None
 ) -> pd.Series:  # pair -> high, low, same or None, by the mean over orders
     "What the participant believes of every pair; empty without value answers."
     layout = answers.layout
@@ -361,8 +356,8 @@ def _own_values(
         return pd.Series(dtype=object)
     high = layout.roles.index("high")
     asked = (layout.role == high).any(axis=1)
-    if "template" in layout and layout.at("template", template)[asked].any():
-        asked &= layout.at("template", template)
+    if "template" in layout and layout.at("template", BELIEF_TEMPLATE)[asked].any():
+        asked &= layout.at("template", BELIEF_TEMPLATE)
     told = {"outcome": "right", "include": include}
     contrast = Contrast("values", "Values", {}, "value", None, "right_share", **told)
     rows = read_options(answers, contrast)
@@ -444,7 +439,7 @@ def belief_gain(contrast: Contrast, answers: Answered) -> Found:
     def own_minus_authors(part: Rows, own: np.ndarray, authors: np.ndarray) -> Estimate:
         if _are_published_questions(part):
             return _paired_difference(part, own, authors, "bca minus acc")
-        return _mean_over_crossed_things(part, own - authors, (-1.0, 1.0), None, 0.0)
+        return _mean_over_crossed_things(part, own - authors, (-1.0, 1.0), 0.0)
 
     return _by_beliefs(contrast, answers, own_minus_authors)
 

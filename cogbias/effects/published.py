@@ -230,11 +230,7 @@ def published_susceptibility(contrast: Contrast, answers: Answered) -> Found:
     if not found.pairs:
         few = f"no pair has {FEWEST_READINGS} published readings in each condition"
         return Found(nothing("insufficient", few, **known), rows)
-    said = (
-        f"sigma_stat {found.statistical:.10f}, "
-        f"sigma_sys {found.systematic:.10f}, sigma_tot {found.total:.10f}, "
-        f"significant {'yes' if found.is_significant else 'no'}, {len(found.pairs)} pairs"
-    )
+    said = f"{len(found.pairs)} pairs"
     known["n_clusters"] = len(found.pairs)
     how = "" if np.isnan(found.p_value) else "half of a two-sided t test of distances"
     main = Estimate(found.value, p_value=found.p_value, p_method=how, detail=said, **known)

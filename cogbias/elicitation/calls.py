@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from .limits import LimitReached, NobodyWaits, taking
-from ..participants import Answer, Participant, Request
+from ..participants import Answer, Arrivals, Participant, Request
 from ..tables import CogbiasError, timestamp
 
 # %% ../../nbs/elicitation/04_calls.ipynb #6189a689
@@ -388,7 +388,7 @@ def ask_all(
     give_up_after: int = 20,  # failed requests in a row
     who: Participant | None = None,  # who is asked; limits in usd need to know
     remedy: str = "see whether the server is still there",  # what to do about many failures
-) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
+) -> Arrivals:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
     caller, failed = _Caller(ask, fault, attempts, pause, who), 0
     waiting, reached = iter(enumerate(requests)), None

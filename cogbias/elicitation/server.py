@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, NamedTuple
-from urllib.parse import urlsplit
 
 from annotated_types import Predicate
 from pydantic import JsonValue
@@ -53,7 +52,7 @@ from cogbias.elicitation.calls import (
     shown_url,
 )
 from .transport import Refusal, Unfit, guard, unfit_behind
-from ..participants import Answer, Request, answer_from_text, participant_name
+from ..participants import Answer, Arrivals, Request, answer_from_text, participant_name
 from cogbias.settings import (
     AtLeastOne,
     AtOnce,
@@ -243,11 +242,6 @@ class HostedSettings(ServerSettings):
         "Where the server is."
         elsewhere = self.base_url or os.environ.get(f"{self.backend.upper()}_BASE_URL")
         return check_base_url(elsewhere or self.home)
-
-    @property
-    def host(self) -> str:
-        "The server that is asked, by its name."
-        return urlsplit(self.address).hostname or ""
 
     def make_client(self) -> Any:
         "The official client, with a time limit and without retries of its own."
@@ -782,7 +776,7 @@ class ServerParticipant(ServerSettings):
         "An answer that says how much thinking was asked for."
         return answer._replace(effort=effort_asked(self.think), effort_sent=self.effort_sent)
 
-    def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request once, as the answers arrive."
         self.check_ready(method)
         attempts = threading.local()  # those of one request follow each other in one thread

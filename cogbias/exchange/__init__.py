@@ -34,6 +34,7 @@ from .lm_eval import read_samples, save_tasks
 from .malberg import import_malberg
 from .mohr import import_mohr
 from .pagliaro import import_pagliaro
+from .rows import Written
 from ..folder import Folder, Recorded, requests
 from ..folder import items as items_of
 from ..folder import trials as trials_of
@@ -44,6 +45,7 @@ from cogbias.tables import (
     TABLES,
     TRIALS,
     CogbiasError,
+    check_known,
     given_table,
     nearest,
     save_table,
@@ -128,7 +130,7 @@ def import_table(
     return PUBLISHED[format](path)
 
 # %% ../../nbs/10_exchange.ipynb #2be7ea37
-def _to_file(ending: str, asked: Paradigm, out: Path) -> dict[Path, int]:
+def _to_file(ending: str, asked: Paradigm, out: Path) -> Written:
     "Write the items of a paradigm into one file."
     if out.suffix != ending:
         raise CogbiasError(f"{out}: a file of this format ends in {ending}; rename it")
@@ -146,23 +148,20 @@ def _tables_of(outputs: Path | str) -> dict[str, pd.DataFrame]:
     return {"items": items, "trials": answers, "effects": effects_of(outputs)}
 
 
-def _to_files(ending: str, outputs: Path | str, out: Path) -> dict[Path, int]:
+def _to_files(ending: str, outputs: Path | str, out: Path) -> Written:
     "Write the tables of a folder into a file each."
     tables = _tables_of(outputs).items()
     return {save_table(table, out / f"{name}{ending}"): len(table) for name, table in tables}
 
 # %% ../../nbs/10_exchange.ipynb #747cacee
-_Written = dict[Path, int]  # file -> its rows
-
-
 class Export(NamedTuple):
     "A format of another tool."
 
     meaning: str  # what is written
     example: str  # what stands behind 'cogbias export'
-    folder: Callable[..., _Written] | None = None  # writes an outputs folder
-    paradigm: Callable[..., _Written] | None = None  # writes a paradigm
-    people: Callable[..., _Written] | None = None  # writes what people are asked
+    folder: Callable[..., Written] | None = None  # writes an outputs folder
+    paradigm: Callable[..., Written] | None = None  # writes a paradigm
+    people: Callable[..., Written] | None = None  # writes what people are asked
 
 
 def _of_tables(ending: str) -> Export:
@@ -222,15 +221,12 @@ def export(
     source: Paradigm | Path | str,  # a paradigm, or an outputs folder; for people a name or a file
     out: Path | str,  # a folder; a file where the items of a paradigm become one
     **more: Any,  # questions, for people
-) -> dict[Path, int]:  # what was written -> its rows
+) -> Written:  # what was written -> its rows
     "Write a paradigm, or all of an outputs folder, for another tool."
     if for_people(format):
         return EXPORTS[format].people(asked_of_people(str(source)), Path(out), **more)
     kind = "paradigm" if isinstance(source, Paradigm) else "folder"
     known = {name: write for name, each in EXPORTS.items() if (write := getattr(each, kind))}
-    if format not in known:
-        others = [*known, *filter(for_people, EXPORTS)] if kind == "paradigm" else known
-        raise CogbiasError(
-            f"export format {format!r} is not known of a {kind}; {nearest(format, others)}"
-        )
+    others = [*known, *filter(for_people, EXPORTS)] if kind == "paradigm" else known
+    check_known(format, others, f"export format {format!r} is not known of a {kind}")
     return known[format](source, Path(out), **more)

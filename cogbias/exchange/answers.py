@@ -29,7 +29,7 @@ from cogbias.folder import (
     runs,
 )
 from ..participants import Answer, Request
-from ..tables import CogbiasError, matching, nearest
+from ..tables import CogbiasError, check_known, matching
 from ..participants.trials import trial_ids
 from ..study.own_paradigms import files_of
 
@@ -86,15 +86,12 @@ def part_of(
     names = {each: matching(each, found.items) for each in paradigms}
     for pattern, named in names.items():
         if not named:
-            raise CogbiasError(
-                f"{found.name}: has no paradigm {pattern!r}; {nearest(pattern, found.items)}"
-            )
+            check_known(pattern, found.items, f"{found.name}: has no paradigm {pattern!r}")
     tables = {}
     for name in sorted({each for named in names.values() for each in named}):
         table = found.items[name]
         for factor, levels in where.items():
-            if factor not in table:
-                raise CogbiasError(f"{name}: has no factor {factor!r}; {nearest(factor, table)}")
+            check_known(factor, table, f"{name}: has no factor {factor!r}")
             table = table[table[factor].map(str).isin(levels)]
         if len(table):
             tables[name] = table.reset_index(drop=True)

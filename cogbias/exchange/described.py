@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from ..design import paradigm
+from .rows import Written
 from ..participants import is_simulated
 from cogbias.tables import (
     EFFECTS,
@@ -90,7 +91,7 @@ def _save(
     out: Path,
     called: str,  # of files, with a gap for the name of a table
     head: str = "",  # of the card
-) -> dict[Path, int]:
+) -> Written:
     "Write tables and a card that says what is in them."
     written = {
         save_table(each, out / called.format(name)): len(each) for name, each in tables.items()
@@ -107,7 +108,7 @@ def _save(
 def save_datasets(
     tables: Mapping[str, pd.DataFrame],  # items, trials, effects
     out: Path | str,  # a folder
-) -> dict[Path, int]:  # file -> rows
+) -> Written:  # file -> rows
     "Write Parquet files with a data card."
     out = Path(out).absolute()
     configs = [f"- config_name: {name}\n  data_files: {name}.parquet" for name in tables]
@@ -118,7 +119,7 @@ def save_datasets(
 def save_psych_ds(
     tables: Mapping[str, pd.DataFrame],  # items, trials, effects
     out: Path | str,  # a folder
-) -> dict[Path, int]:  # file -> rows
+) -> Written:  # file -> rows
     "Write CSV files by the rules of Psych-DS."
     out = Path(out).absolute()
     written = _save(tables, out, "data/description-{}_data.csv")

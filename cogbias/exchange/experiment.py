@@ -19,6 +19,7 @@ import pandas as pd
 
 from ..design import paradigm, selected
 from ..study import read_study, studies, study_items, study_paradigms
+from .rows import Written
 from ..study.own_paradigms import known_name
 from ..tables import CogbiasError, file_text, from_home, shipped
 
@@ -96,7 +97,7 @@ def save_experiment(
     asked: Mapping[str, pd.DataFrame],  # from asked_of_people
     out: Path | str,  # a folder
     questions: int = QUESTIONS,  # that a person answers of a paradigm, at most
-) -> dict[Path, int]:  # file of the items -> how many
+) -> Written:  # file of the items -> how many
     "Write a folder that asks people in a browser."
     items, out = pd.concat(asked.values()), Path(out)
     theirs = shutil.ignore_patterns("texts.js") if (out / "texts.js").exists() else None
@@ -136,7 +137,7 @@ def save_survey(
     asked: Mapping[str, pd.DataFrame],  # from asked_of_people
     out: Path | str,  # a file that ends in .txt
     questions: int = QUESTIONS,  # that a person answers of a paradigm, at most
-) -> dict[Path, int]:  # the file -> how many items
+) -> Written:  # the file -> how many items
     "Write a survey that Qualtrics imports."
     file = Path(out)
     if file.suffix != ".txt":

@@ -20,7 +20,7 @@ from ..design import paradigm, paradigms
 from ..effects import headlines
 from ..elicitation.server import messages_of
 from .answers import Given, Imported, ImportedCell
-from .rows import LARGEST_FILE, as_published, files_of
+from .rows import LARGEST_FILE, Written, as_published, files_of
 from cogbias.folder import (
     Folder,
     Recorded,
@@ -161,7 +161,7 @@ def write_log(
 def save_logs(
     outputs: Path | str,  # an outputs folder
     out: Path | str,  # a folder for the logs
-) -> dict[Path, int]:  # log -> its samples
+) -> Written:  # log -> its samples
     "Write the answers of a folder as logs of inspect."
     found = headlines(effects_of(outputs)).to_dict("records")
     known = {(row["paradigm"], row["participant"]): row for row in found}

@@ -25,12 +25,12 @@ from ..running.in_python import RunResult
 from ..settings import listing
 from cogbias.tables import (
     CogbiasError,
+    check_known,
     content_hash,
     csv_of_texts,
     file_text,
     first_line,
     from_home,
-    nearest,
 )
 
 # %% ../../nbs/exchange/people.ipynb #a41c0006
@@ -88,10 +88,7 @@ def _columns(cells: pd.DataFrame, given: Mapping[str, str]) -> dict[str, str]:
     "What is needed -> its column; what is not there is left out."
     for known, named in ((USUAL, given), (cells, given.values())):
         for name in named:
-            if name not in known:
-                raise CogbiasError(
-                    f"--columns: there is no column {name!r}; {nearest(name, known)}"
-                )
+            check_known(name, known, f"--columns: there is no column {name!r}")
     there = {_key(column): column for column in cells}
     found = {
         name: there[_key(each)]
@@ -228,8 +225,7 @@ def _rows_where(table: PeopleTable, where: Mapping[str, Sequence[str]]) -> Peopl
     "The rows that have one of the values in each of the columns."
     cells = table.cells
     for column, values in where.items():
-        if column not in cells:
-            raise CogbiasError(f"--where: there is no column {column!r}; {nearest(column, cells)}")
+        check_known(column, cells, f"--where: there is no column {column!r}")
         cells = cells[cells[column].isin([*values])]
     return table._replace(cells=cells.reset_index(drop=True))
 

@@ -72,7 +72,6 @@ def _words(row: Mapping[str, Any]) -> str:
 @figure("unit")
 def effect_forest(
     data: pd.DataFrame,  # one row per effect: estimate, ci_low, ci_high
-    y: str = "participant",  # column of row names
     group: str | None = None,  # column of sections; None: paradigm where there are several
     label: str = "effect",  # what is measured, with its unit
     ax: "Axes | None" = None,  # where to draw; None: new axes
@@ -80,13 +79,15 @@ def effect_forest(
     "Effects with intervals, in sections."
     if group is None and "paradigm" in data and data["paradigm"].nunique() > 1:
         group = "paradigm"
-    _one_row_each(data, *filter(None, [group, y]))
+    _one_row_each(data, *filter(None, [group, "participant"]))
     sections = data.groupby(group, sort=False, observed=True) if group else [(None, data)]
     parts = []
     for name, part in sections:
         if group:
             parts.append(pd.DataFrame({"row": [name], "heading": True}))
-        parts.append(part.assign(row=part[y], heading=False)[["row", "heading", *NUMBERS]])
+        parts.append(
+            part.assign(row=part["participant"], heading=False)[["row", "heading", *NUMBERS]]
+        )
     rows = pd.concat(parts, ignore_index=True)
     rows = rows.astype(dict.fromkeys(NUMBERS, float))
     longest = rows["row"].astype(str).str.len().max()
@@ -146,14 +147,9 @@ def _ends(low: float, high: float) -> str:
 
 @figure()
 def model_bias_heatmap(
-    data: pd.DataFrame,  # one row per cell with ci_low and ci_high; a cell may lack its row
-    x: str = "participant",  # column of what stands side by side
-    y: str = "paradigm",  # column of what stands in rows
-    value: str = "estimate",  # column of estimates, all in one unit
+    data: pd.DataFrame,  # participant, paradigm and an estimate, all in one unit, with limits
     verdict: str | None = None,  # column of verdicts; None: the intervals decide what is hatched
-    limit: float | None = None,  # where the colors end; None: at the largest finite estimate
     label: str = "effect",  # what is measured, with its unit
-    directed: bool = True,  # whether the sign says which way a bias lies
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Effects of every participant in every bias, with their uncertainty."
@@ -161,11 +157,11 @@ def model_bias_heatmap(
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Patch, Rectangle
 
-    _one_row_each(data, x, y)
-    columns, rows = _levels(data[x]), _levels(data[y])
-    numbers = data[value].astype(float)
+    _one_row_each(data, "participant", "paradigm")
+    columns, rows = _levels(data["participant"]), _levels(data["paradigm"])
+    numbers = data["estimate"].astype(float)
     largest = numbers.abs()[np.isfinite(numbers)].max()
-    reach = limit or (largest if largest > 0 else 1.0)
+    reach = largest if largest > 0 else 1.0
     across, along = (max(len(str(each)) for each in names) for names in (rows, columns))
     size = (1.3 + 0.085 * across + 0.75 * len(columns), 1.2 + 0.05 * along + 0.42 * len(rows))
     ax = axes_or_new(ax, *size)
@@ -176,7 +172,9 @@ def model_bias_heatmap(
         "\n".join(filter(None, each)) for each in zip((signed(each, 2) for each in numbers), ends)
     ]
     shown = numbers.where(judged, 0.0).clip(-reach, reach)  # what is not judged is white
-    cells = pd.DataFrame({"row": data[y], "column": data[x], "shown": shown, "text": texts})
+    cells = pd.DataFrame(
+        {"row": data["paradigm"], "column": data["participant"], "shown": shown, "text": texts}
+    )
     wide = cells.pivot(index="row", columns="column").reindex(index=rows)
     sns.heatmap(
         wide["shown"].reindex(columns=columns).astype(float),
@@ -193,7 +191,7 @@ def model_bias_heatmap(
         ax=ax,
     )
     bar = ax.collections[0].colorbar
-    bar.set_label(_directed(label, data) if directed else fill(label, 44), fontsize=9)
+    bar.set_label(_directed(label, data), fontsize=9)
     ax.set(xlabel="", ylabel="")
     ax.set_xticks(ax.get_xticks(), columns, rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(ax.get_yticks(), rows, rotation=0)
@@ -208,7 +206,7 @@ def model_bias_heatmap(
         "separated": {"edgecolor": "#111111", "linewidth": 2},
     }
     for mark, there in marked.items():
-        for column, row in data.loc[there, [x, y]].to_numpy():
+        for column, row in data.loc[there, ["participant", "paradigm"]].to_numpy():
             corner = columns.index(column) + 0.04, rows.index(row) + 0.04
             ax.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, **marks[mark]))
     handles = [

@@ -50,7 +50,7 @@ class Judged(NamedTuple):
 
     participant: str
     paradigm: str
-    condition: str
+    condition: str  # that has to hold
     outcome: str  # passed, failed or skipped
     said: str  # the condition, the effect and its interval
 
@@ -70,7 +70,8 @@ def judge(
             shown = bool(known and each.is_shown(row["ci_low"], row["ci_high"]))
             outcome = "failed" if shown != needed else "passed" if known else "skipped"
             said = f"{each.text} is {'' if shown else 'not '}shown: {found}"
-            judged.append(Judged(row["participant"], row["paradigm"], each.text, outcome, said))
+            wanted = each.text if needed else f"not ({each.text})"
+            judged.append(Judged(row["participant"], row["paradigm"], wanted, outcome, said))
     return judged
 
 # %% ../../nbs/reporting/11_gates.ipynb #gate0014

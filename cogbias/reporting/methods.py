@@ -189,6 +189,9 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
         method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
         said = f"P-values are corrected by {method} within the {family} ({source}); "
         said += "at most one of the two null hypotheses of a headline can be true."
+        if max(row["p_value"], 0.0005) < (least := 2.0 ** (1 - row["n_clusters"])):
+            said += f" No p-value is taken to be below {least:.2g}, that of an exact sign test in "
+            said += f"which all {row['n_clusters']} clusters agree."
     if pd.isna(row["smallest"]):
         return said
     return (

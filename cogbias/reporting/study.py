@@ -146,7 +146,8 @@ def verdict_tables(
         f"{row['here'] and '; these prompts: '}{row['here']}"
         for row in heads.to_dict("records")
     ]
-    least = heads["bound"].where(heads["bound"] == "", ", " + heads["bound"])
+    alike = heads.groupby("paradigm")["bound"].transform("nunique") == 1  # else each has its own
+    least = (", " + heads["bound"]).where(alike & (heads["bound"] != ""), "")
     heads["paradigm"] += " (" + heads["unit"] + least + ")"
     imported = heads["paradigm"].str.startswith(IMPORTED)
     for part in (heads[~imported], heads[imported]):
@@ -165,8 +166,8 @@ def verdict_notes(
     heads = claimed(effects)
     lines = [f"*{word}*: {meaning}." for word, meaning in explained(heads["verdict"])]
     lines.append(
-        "The number after the unit is the smallest effect of interest. P-values are corrected for "
-        "multiple comparisons."
+        "The number after the unit is the smallest effect of interest, where it is the same for "
+        "all. P-values are corrected for multiple comparisons."
     )
     undecided = heads[[not VERDICTS[each].decides for each in heads["verdict"]]]
     where = undecided["participant"] + " in " + undecided["paradigm"]

@@ -180,10 +180,10 @@ def without_width(low: float, high: float) -> bool:
 
 def _no_claim(estimate: Estimate, smallest: float | None) -> str:
     "Why nothing may be said; empty when something may."
-    if smallest is None or isnan(smallest):
-        return REASONS["no smallest"].format(unit=estimate.unit)
     if estimate.status not in CLAIMABLE:
         return STATUSES[estimate.status].why or STATUSES[estimate.status].meaning
+    if smallest is None or isnan(smallest):
+        return REASONS["no smallest"].format(unit=estimate.unit)
     if isnan(estimate.ci_low) or isnan(estimate.ci_high):
         return REASONS["no interval"]
     return ""
@@ -205,6 +205,8 @@ def _word_and_reason(
     else:
         word, reason = VerdictWord.INCONCLUSIVE, "open"
     least = abs(estimate.ci_low if towards else estimate.ci_high)
+    if reason == "differs" and least <= EQUAL:  # the signs decide, and the interval ends at 0
+        reason = "agree"
     return word.value, REASONS[reason].format(least=least, smallest=smallest)
 
 
