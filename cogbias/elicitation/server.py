@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from urllib.parse import urlsplit
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Predicate
@@ -242,6 +243,11 @@ class HostedSettings(ServerSettings):
         "Where the server is."
         elsewhere = self.base_url or os.environ.get(f"{self.backend.upper()}_BASE_URL")
         return check_base_url(elsewhere or self.home)
+
+    @property
+    def host(self) -> str:
+        "The name of that server, by which prices are listed."
+        return urlsplit(self.address).hostname or ""
 
     def make_client(self) -> Any:
         "The official client, with a time limit and without retries of its own."
