@@ -8,7 +8,7 @@ import random
 
 import pytest
 from tiers import slow_but
-from test_browser import FAULTS, WebDriverWait, browser, resize, wait_for, words  # noqa: F401
+from test_browser import FAULTS, WebDriverWait, resize, wait_for, words
 from typer.testing import CliRunner
 
 import cogbias as cb
