@@ -77,15 +77,20 @@ def choose_option(browser: webdriver.Chrome, label: int, option: int) -> None:
     )
 
 
+def open_first_page(browser: webdriver.Chrome, site: Path, width: int, theme: str) -> None:
+    "The first page in one of the sizes and themes, with nothing said before."
+    resize(browser, width)
+    choose(browser, theme)
+    browser.get_log("browser")
+    browser.get((site / "index.html").resolve().as_uri())
+
+
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_from_the_first_page_to_one_answer(
     browser: webdriver.Chrome, site: Path, width: int, theme: str
 ) -> None:
-    resize(browser, width)
-    choose(browser, theme)
-    browser.get_log("browser")
-    browser.get((site / "index.html").resolve().as_uri())
+    open_first_page(browser, site, width, theme)
     wait_for(browser, ".matrix a.behind")[0].click()  # the first of three clicks
     assert len(wait_for(browser, ".prompts tbody tr")) > 10
     counted = words(browser, "#count")
@@ -116,10 +121,7 @@ def test_from_the_first_page_to_one_answer(
 def test_from_the_first_page_to_two_participants(
     browser: webdriver.Chrome, site: Path, width: int, theme: str
 ) -> None:
-    resize(browser, width)
-    choose(browser, theme)
-    browser.get_log("browser")
-    browser.get((site / "index.html").resolve().as_uri())
+    open_first_page(browser, site, width, theme)
     wait_for(browser, "main a[href='compare.html']")[0].click()
     links = wait_for(browser, "main li a:not([href*=people-as-published])")
     links[0].click()
