@@ -8,6 +8,7 @@ __all__ = ['LEAST_SHARE', 'DIFFERENCES', 'RANKS', 'FAMILIAR', 'names_beside', 'C
 
 # %% ../nbs/09_compare.ipynb #cc8787de
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import combinations
@@ -43,7 +44,6 @@ from cogbias.effects.verdicts import (
     Analysis,
     as_estimate,
     bounds_of_headlines,
-    likeness_of,
     row_beside,
     words_in,
 )
@@ -51,7 +51,7 @@ from .study.own_paradigms import answered as parts_of_trials
 from .study.own_paradigms import know, listed
 from .participants import asked_how
 from .settings import listing
-from .stats.decisions import adjust, without_width
+from .stats.decisions import ClaimTests, adjust_claims, least_p_of_signs, without_width
 from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
 from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, check_known, given_table
 from .participants.arms import ARM, arm_pairs
@@ -159,6 +159,7 @@ def _difference(paradigm: Paradigm, of: Mapping[str, Answered]) -> dict[str, Any
     if people:
         return row | _from_people(paradigm, of)
     found, alike = _gap(contrast, parts), _alike(contrast, parts, asked)
+    found = replace(found, p_value=max(found.p_value, least_p_of_signs(found.n_clusters)))
     row |= {name: getattr(found, name) for name in _FIELDS}
     agree = found.status == Status.NO_VARIANCE and abs(found.estimate) <= EQUAL
     if (alike or agree) and not np.isnan(found.estimate):
@@ -237,7 +238,7 @@ DIFFERENCES = {  # column -> its meaning
     "p_value": "two-sided, not corrected",
     "p_method": "how the p-value was made; t, normal and interval are those of the interval",
     "p_adjusted": "corrected over all differences",
-    "family": "differences that are corrected together",
+    "family": "differences that are corrected together, those from people and the others apart",
     "larger": "who shows more, tied, or not told apart",
     "likeness": "like, stronger, weaker, opposite or cannot tell, where people are second",
     "n_prompts": "what both answered; of people and a model, 0",
@@ -357,25 +358,33 @@ def _participants(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _corrected(table: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
-    "The differences with corrected p-values, and who is larger."
-    p, of = table["p_value"].astype(float), table["paradigm"].nunique()
-    tested, people = int(p.notna().sum()), table["likeness"].dropna()
-    said = likeness_of([*people])
-    table["likeness"] = pd.Series(said, people.index, object)
-    table["p_adjusted"] = adjust(p.to_numpy(), "holm")
-    table["family"] = (
-        f"{counted(tested, 'tested difference')} of {len(chosen)} participants in "
-        f"{counted(of, 'paradigm')} (Holm)"
+_FAMILIES = {True: "from people (Benjamini-Hochberg)", False: "between participants (Holm)"}
+
+
+def _corrected(table: pd.DataFrame, from_people: bool) -> pd.DataFrame:
+    "Differences of one family with corrected p-values, and who is larger or like people."
+    p, apart = table["p_value"].astype(float), table["likeness"].dropna().to_dict()
+    alone = [apart[row].tests if row in apart else ClaimTests(p[row], np.nan) for row in p.index]
+    method = Analysis.adjustment if from_people else "holm"
+    tests = [ClaimTests(*both) for both in adjust_claims(alone, method)]
+    words = [
+        apart[row].word(both, Analysis.alpha) if row in apart else None
+        for row, both in zip(p.index, tests)
+    ]
+    tested, of = int(p.notna().sum()), table["paradigm"].nunique()
+    table = table.assign(
+        p_adjusted=[both.zero for both in tests],
+        likeness=pd.Series(words, p.index, object),
+        family=f"{counted(tested, 'difference')} {_FAMILIES[from_people]}"
+        f" in {counted(of, 'paradigm')}",
     )
-    words = []
+    larger = []
     for row in table.to_dict("records"):
-        apart = row["ci_low"] >= 0 or row["ci_high"] <= 0
-        sure = apart and row["p_adjusted"] < Analysis.alpha and row["status"] in CLAIMABLE
-        sure = sure and row["likeness"] != LikenessWord.CANNOT_TELL
+        sure = (row["ci_low"] >= 0 or row["ci_high"] <= 0) and row["p_adjusted"] < Analysis.alpha
+        sure = sure and row["status"] in CLAIMABLE and row["likeness"] != LikenessWord.CANNOT_TELL
         named = row["first"] if row["estimate"] > 0 else row["second"]
-        words.append("tied" if row["status"] == "tied" else named if sure else "not told apart")
-    return table.assign(larger=words)
+        larger.append("tied" if row["status"] == "tied" else named if sure else "not told apart")
+    return table.assign(larger=larger)
 
 
 @listing(
@@ -425,7 +434,10 @@ def _differences(
         for name, cell in sorted(cells.items())
         for pair in pairs([who for who in chosen if who in cell.of])
     ]
-    return _corrected(pd.DataFrame(rows).reindex(columns=list(DIFFERENCES)), chosen)
+    table = pd.DataFrame(rows).reindex(columns=list(DIFFERENCES))
+    families = table.groupby(table["second"].map(lambda name: name.startswith(PEOPLE)).astype(bool))
+    parts = [_corrected(part, from_people) for from_people, part in families]
+    return pd.concat(parts).sort_index() if parts else table
 
 
 def compare_pairs(
@@ -582,7 +594,7 @@ def comparison_notes(
     notes = [
         f"{counted(every, 'difference')}: {every - ties - open_ones} clear, "
         f"{open_ones} unclear, {ties} tied.",
-        f"Corrected together: {found.differences['family'].iloc[0]}.",
+        f"Corrected together: {'; '.join(found.differences['family'].unique())}.",
         "Rank intervals follow from the corrected differences and hold simultaneously.",
     ]
     if len(found.arms):

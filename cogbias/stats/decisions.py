@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['ADJUSTMENTS', 'OF_NUMBERS', 'UNSEEN_SHARE', 'COMPUTED', 'adjust', 'adjust_claims', 'equivalence_p', 'zero_p',
-           'least_p', 'ClaimTests', 'claim_tests', 'Verdict', 'without_width', 'verdict', 'unpaired', 'BesidePeople',
-           'beside_people']
+           'least_p_of_signs', 'least_p', 'ClaimTests', 'claim_tests', 'Verdict', 'without_width', 'verdict',
+           'unpaired', 'BesidePeople', 'beside_people']
 
 # %% ../../nbs/stats/16_decisions.ipynb #ff5eeb30
 from collections.abc import Sequence
@@ -125,6 +125,13 @@ def zero_p(
     return two_sided_p(estimate.estimate / error, estimate.df)
 
 
+def least_p_of_signs(
+    clusters: int,  # that all differ in the same direction; 0: not made of clusters
+) -> float:
+    "The smallest p-value against zero: all signs agree, of 2 to the power of `clusters` patterns."
+    return 2.0 ** (1 - clusters) if clusters else 0.0
+
+
 def least_p(
     clusters: int,  # that all show the same
     smallest: float,  # the bound, in the unit
@@ -133,7 +140,7 @@ def least_p(
     "The smallest p-values that so many clusters allow, however much they agree."
     largest = UNITS[unit].largest if unit in UNITS else None
     share = min(1.0, smallest / largest) if largest else UNSEEN_SHARE
-    return min(1.0, 2.0 ** (1 - clusters)), (1 - share) ** clusters
+    return least_p_of_signs(clusters), (1 - share) ** clusters
 
 
 class ClaimTests(NamedTuple):
