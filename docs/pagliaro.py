@@ -4,8 +4,9 @@ usage: python docs/pagliaro.py cognitive-biases-llm-main.zip [read_again.csv]
 
 With a second name it writes one table: every answer word by word, as we read it and as the
 published code read it. Without one it writes pagliaro.parquet (the outcome of every answer),
-pagliaro_known.json (ids of prompts and the check sum of the outcomes) and pagliaro_refusals.csv
-(refusals that the published code read as A and how many of them still would be without articles).
+pagliaro_items.parquet (the prompts without their texts), pagliaro_known.json (ids of prompts and
+the check sum of the outcomes) and pagliaro_refusals.csv (refusals that the published code read as
+A and how many of them still would be without articles).
 Run it again when the reader of answers changes.
 The hashes in pagliaro_answers.csv do not depend on the reader; what is read has to have them.
 
@@ -20,7 +21,9 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,17 +33,15 @@ from cogbias.exchange.pagliaro import (
     BASELINE,
     BIASES,
     CONDITIONS,
+    ITEMS_OF_OUTCOMES,
     KNOWN,
     OUTCOMES,
-    Question,
-    by_prompt,
     check_sum,
-    items_of,
     known_hashes,
-    pairs,
 )
 from cogbias.exchange.rows import files_of
 from cogbias.participants import answer_from_text
+from cogbias.tables import item_table, option, save_table
 
 PLACE = Path(__file__).parents[1] / "data" / "published"
 TYPES = {"repeat": "int16", "value": "float64", "published_value": "float64"}
@@ -49,6 +50,104 @@ ARTICLES = {
     "without_capital": re.compile(r"\ba\b|(?:^|(?<=[.!?] ))A(?= )"),  # A that begins a sentence
 }  # column of counts -> what is taken out of the text
 LEFT_OUT = "overconfidence"
+
+
+# -- prompts ---------------------------------------------------------------------------------------
+
+_RANGES_OF_PAIRS = {
+    "framing_v4": (1, 10),
+    "framing_v5": (1, 10),
+    "primacy_v2": (1, 10),
+    "primacy_v3": (1, 5),
+}
+
+
+@cache
+def pairs() -> Mapping[str, tuple[str, Any]]:
+    "Name of a pair of prompts -> its bias, and what its paradigm declares of it."
+    return {
+        pair.name: (bias, pair)
+        for bias, name in BIASES.items()
+        for pair in import_module(f"cogbias.paradigms.published.pagliaro_{name}").PAIRS
+    }
+
+
+class Question(NamedTuple):
+    "A pair of prompts, as it was asked in one arm."
+
+    name: str
+    arm: str  # baseline, or what was added to the prompts
+    prompts: Mapping[str, str]  # condition -> text
+    options: Mapping[str, Sequence[Mapping[str, str]]]  # condition -> label and text, in order
+
+
+def _item_row(question: Question, condition: str) -> dict[str, Any]:
+    "A prompt as a row of an items table."
+    _, pair = pairs()[question.name]
+    offered = question.options[condition] if pair.target is not None else ()
+    shown = [option(each["label"], each["text"], pair.role_of(each["label"])) for each in offered]
+    row = {
+        "condition": condition,
+        "pair_id": question.name if question.arm == BASELINE else f"{question.name}+{question.arm}",
+        "cluster": question.name,
+        "stratum": pair.stratum,
+        "prompt": question.prompts[condition],
+        "options": shown,
+        "answer": pair.stratum,
+        "content": {"kind": "published", "source": "pagliaro", "set": question.name},
+        "arm": question.arm,
+        **pair.factors(),
+    }
+    if pair.target is not None:
+        row["target_position"] = [each["label"] for each in shown].index(pair.target) + 1
+    if question.name in _RANGES_OF_PAIRS:
+        row["lowest"], row["highest"] = _RANGES_OF_PAIRS[question.name]
+    return row
+
+
+def items_of(questions: Iterable[Question]) -> dict[str, pd.DataFrame]:
+    "Paradigm -> items, those of the baseline first."
+    rows: dict[str, list[dict]] = {}
+    for each in sorted(questions, key=lambda each: (each.arm != BASELINE, each.arm)):
+        mine = rows.setdefault(f"published/pagliaro_{BIASES[pairs()[each.name][0]]}", [])
+        mine += (_item_row(each, condition) for condition in CONDITIONS)
+    return {name: item_table(name, each) for name, each in sorted(rows.items())}
+
+
+def by_prompt(items: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    "Arm, pair and condition -> the item."
+    rows = (row for table in items.values() for row in table.to_dict("records"))
+    return {(row["arm"], row["content_set"], row["condition"]): row for row in rows}
+
+
+_TEXT_IS_ELSEWHERE = (
+    "[{name}, {condition}, {arm}: the text is in the published archive, doi "
+    "10.5281/zenodo.20406397, CC BY 4.0]"
+)
+
+
+def _bare_question(name: str, arm: str) -> Question:
+    "A pair of prompts without its texts."
+    bias, _ = pairs()[name]
+    texts = {
+        each: _TEXT_IS_ELSEWHERE.format(name=name, condition=each, arm=arm) for each in CONDITIONS
+    }
+    letters = {"control": "AB", "treatment": "ACB" if bias == "decoy_effect" else "AB"}
+    offered = {
+        each: [{"label": letter, "text": f"option {letter}"} for letter in letters[each]]
+        for each in CONDITIONS
+    }
+    return Question(name, arm, texts, offered)
+
+
+def items_without_texts(
+    asked: Iterable[tuple[str, str]],  # arms and pairs of prompts, in the order of their answers
+) -> pd.DataFrame:
+    "The items of all paradigms, without their texts."
+    present = {*asked}
+    arms = dict.fromkeys(arm for arm, _ in asked)
+    bare = (_bare_question(name, arm) for arm in arms for name in pairs() if (arm, name) in present)
+    return pd.concat(items_of(bare).values(), ignore_index=True)
 
 
 # -- what the published code read ------------------------------------------------------------------
@@ -272,6 +371,8 @@ def main(archive: str, table: str = "") -> None:
     kinds = {name: TYPES.get(name, "category") for name in rows if name != "response"}
     outcomes = rows[list(kinds)].astype(kinds)
     outcomes.to_parquet(PLACE / OUTCOMES)
+    asked = [*zip(outcomes["arm"], outcomes["content_set"])]
+    save_table(items_without_texts(asked), PLACE / ITEMS_OF_OUTCOMES)
     known = {**known_hashes(), "facts": check_sum(outcomes)}
     (PLACE / KNOWN).write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     refusals(rows).to_csv(PLACE / "pagliaro_refusals.csv", index=False)

@@ -8,7 +8,6 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from calls import refused
 from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import estimate_effects
@@ -286,19 +285,3 @@ def test_closed_forms_in_the_published_order():
     assert accuracies("bets/coin", "position", orders="published") == pytest.approx(IN_ORDER)
     found = accuracies("bets/value", "position", orders="published", item_order="hl")
     assert found == pytest.approx(dict.fromkeys(found, 1))
-
-
-# --- bad input -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "setting, said",
-    [
-        ({"splits": ["tset"]}, "did you mean 'test'"),
-        ({"item_sets": ["fersh"]}, "did you mean 'fresh'"),
-        ({"orders": "latn"}, "did you mean 'latin'"),
-        ({"splits": ["train"], "item_sets": ["fresh"]}, "no items"),
-    ],
-)
-def test_a_wrong_setting_is_one_line(setting, said):
-    assert said in refused(lambda: paradigm("bets/coin").items(**setting))

@@ -160,7 +160,8 @@ def test_stratified_estimate_keeps_the_point(certainty):
 OF_OTHERS = """hedges_g_mtcars smd_escalc_mtcars cohens_dz_sleep smd_thesis_n100 hedges_J_exact
                escalc_ normand1999_inputs wilcoxon_sleep lmer_sleepstudy_ri lmer_sleepstudy_rs
                geeglm_ohio glmer_certainty icc_shrout_fleiss pwr_2p_0.9 pwr_2p_0.95
-               metareg_bcg_ablat auc_aSAH meta_bcg_ meta_normand_ meta_homog_"""
+               metareg_bcg_ablat auc_aSAH prop2_wald_seed fisher_7_3_2_8 nct_quantiles
+               meta_bcg_ meta_normand_ meta_homog_"""
 
 
 def test_every_entry_is_checked_somewhere(golden):

@@ -459,7 +459,7 @@ def test_wrong_files(tmp_path: Path, tests: list[dict]) -> None:
     (folder / "other.csv").unlink()
     text = (folder / "full_dataset.csv").read_text()
     (folder / "full_dataset.csv").write_text(text.rstrip()[:-40])
-    assert "full_dataset.csv: record" in complaint_of(folder)
+    assert "full_dataset.csv: " in complaint_of(folder)
     (folder / "full_dataset.csv").write_bytes(b"\xff\xfe\x00" + text.encode())
     assert "full_dataset.csv" in complaint_of(folder)
     (folder / "full_dataset.csv").unlink()

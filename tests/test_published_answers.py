@@ -110,6 +110,13 @@ def test_everything_is_there() -> None:
         paradigm("published/pagliaro_decoy").items()
 
 
+def test_the_shipped_items_are_what_the_paradigms_declare() -> None:
+    told = pd.read_parquet(FACTS)
+    made = pagliaro.items_without_texts([*zip(told["arm"], told["content_set"])])
+    shipped_ids = [key for table in facts().items.values() for key in table["item_id"]]
+    assert made["item_id"].tolist() == shipped_ids
+
+
 def test_the_published_code_took_the_first_label_that_stands_alone() -> None:
     "Within 50 characters, A before B; else the first of all. Of numbers it took the first."
     told = {"B.": "B", "A tie: B": "A", "-" * 49 + "B. A": "B", "-" * 50 + "B. A": "B"}

@@ -6,7 +6,6 @@
 __all__ = ['LARGEST_ARCHIVE', 'ZSTANDARD', 'LARGEST_FILE', 'Written', 'as_published', 'files_of', 'Record', 'csv_records']
 
 # %% ../../nbs/exchange/rows.ipynb #a61203f9
-import csv
 import os
 import struct
 import zipfile
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 import pyarrow as pa
 
 from ..tables import CogbiasError, check_file, first_line, inside
@@ -124,16 +124,8 @@ def csv_records(
     name: str,  # of the file, for messages
 ) -> Iterator[Record]:
     "The records of a CSV file."
-    csv.field_size_limit(2**24)
-    number = 0
-    try:
-        with check_file(path, LARGEST_FILE).open(encoding="utf-8-sig", newline="") as lines:
-            for number, cells in enumerate(csv.DictReader(lines, strict=True), 1):
-                if None in cells or None in cells.values():
-                    raise ValueError("has more or fewer cells than there are columns")
-                yield Record(f"{name}: record {number}", cells)
-    except (OSError, ValueError, csv.Error) as error:
-        if isinstance(error, CogbiasError):
-            raise
-        said = f"{name}: record {number + isinstance(error, csv.Error)}: {first_line(error):.120}"
-        raise CogbiasError(f"{said}; fetch the file again or leave it out") from None
+    with as_published(name):
+        lines = check_file(path, LARGEST_FILE)
+        table = pd.read_csv(lines, dtype=str, keep_default_na=False)
+    for number, cells in enumerate(table.to_dict("records"), 1):
+        yield Record(f"{name}: record {number}", cells)

@@ -26,9 +26,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     ValidationError,
     model_validator,
 )
@@ -152,27 +150,24 @@ class Each(Checked, Generic[Kind]):
     treatment: Kind
 
 
-def _shape(value: Any) -> str:
-    "Whether a value is for both conditions, or a table with one for each."
-    return "each" if isinstance(value, Each | dict) else "both"
+def _of_each(value: Any) -> Any:
+    "A value for both conditions as a table with one for each."
+    return value if isinstance(value, Each | dict) else dict.fromkeys(CONDITIONS, value)
 
 
 def _both(kind: Any) -> Any:
     "The type of a value for both conditions, or a table with one for each."
-    either = Annotated[kind, Tag("both")] | Annotated[Each[kind], Tag("each")]
-    return Annotated[either, Discriminator(_shape)]
+    return Annotated[Each[kind], BeforeValidator(_of_each)]
 
 
 Prompts, Offers, Targets = _both(Prompt), _both(list[Offer]), _both(Any)
 
 
 def by_condition(
-    value: Any,  # of `Prompts`, say
-) -> dict[str, Any]:
+    value: Each | None,  # of `Prompts`, say
+) -> dict[str, Any]:  # empty where there is none
     "Condition -> its value."
-    if isinstance(value, Each):
-        return {each: getattr(value, each) for each in CONDITIONS}
-    return dict.fromkeys(CONDITIONS, value)
+    return dict(value or ())
 
 # %% ../../nbs/kits/declared.ipynb #15b586e6
 NUMBER_KINDS = (*SCALED, *DECLARED, *UNSCALED)
@@ -195,7 +190,7 @@ class Wording(Checked):
     def get(self, name: str) -> Any:
         "What fills a gap, a number or a factor of that name."
         value = self.model_extra.get(name)
-        return self.target if value is None and name == "target" else value
+        return self.target.control if value is None and name == "target" and self.target else value
 
 
 class NumberAsked(Checked):
@@ -367,9 +362,9 @@ def _path(held: Any, place: Sequence[str | int]) -> str:
             held = held[step]
             named = held if isinstance(held, dict) else {}
             names.append(str(named.get("wording") or named.get("name") or step + 1))
-        elif isinstance(step, str) and step not in ("both", "each", "[key]"):
+        elif isinstance(step, str) and isinstance(held, dict):
             names.append(step)
-            held = held.get(step) if isinstance(held, dict) else None
+            held = held.get(step)
     return ".".join(names)
 
 
@@ -599,8 +594,8 @@ def _filled_gap(wording: Wording, name: str, gaps: Gaps) -> Any:
 def _own_options(wording: Wording, gaps: Gaps, faults: Faults) -> dict[str, Any]:
     "The options of a wording, by condition, where it brings its own, or another target."
     options = {}
-    offered = by_condition(wording.options) if wording.options else gaps.options
-    targets = by_condition(wording.target) if wording.target else gaps.target
+    offered = by_condition(wording.options) or gaps.options
+    targets = by_condition(wording.target) or gaps.target
     at = f"wordings.{wording.wording}.{'target' if wording.target else 'options'}"
     for condition, texts in offered.items():
         with faults.at(at):
@@ -622,7 +617,7 @@ def content_set(
     for name in gaps.names:
         with faults.at(f"{at}.{name}"):
             found[name] = _filled_gap(wording, name, gaps)
-    frames = by_condition(wording.prompt) if wording.prompt else {}
+    frames = by_condition(wording.prompt)
     for condition, text in frames.items():
         with faults.at(f"{at}.prompt.{condition}"):
             _check_gaps(text, gaps.names)

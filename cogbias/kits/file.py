@@ -57,9 +57,9 @@ def own_stimulus(
 
 def _shared_texts(own: Own) -> Iterator[tuple[str, str]]:
     "The texts that participants read of every wording, each with its path."
-    for condition, text in by_condition(own.question).items() if own.question else ():
+    for condition, text in by_condition(own.question).items():
         yield f"question.{condition}", text
-    for condition, texts in by_condition(own.options).items() if own.options else ():
+    for condition, texts in by_condition(own.options).items():
         yield from ((f"options.{condition}", text) for text in texts)
 
 
@@ -75,8 +75,7 @@ def _gaps_of(own: Own, faults: Faults) -> Gaps:
             said = f"a gap cannot be called {gap!r}, which means something else; rename it"
         faults.note(words.pop(gap), f"{said}; {nearest(gap, given)}")
     names = tuple(gap for gap in words if gap not in {*own.numbers, *own.factors})
-    shared = by_condition(own.options) if own.options else {}
-    target = by_condition(own.target) if own.target else {}
+    shared, target = by_condition(own.options), by_condition(own.target)
     return Gaps(names, own.numbers, tuple(own.factors), {}, shared, target)
 
 
@@ -137,7 +136,7 @@ def question_of(
     return Question(
         name,
         "own",
-        by_condition(own.question) if own.question else dict(first.frames),
+        by_condition(own.question) or dict(first.frames),
         contents,
         shared or dict(first.options),
         _numbers(own),
@@ -248,7 +247,7 @@ def _about(own: Declaration, base: Paradigm | None = None) -> About:
     texts = ("title", "bias", "summary", "norm", "positive")
     told = {name: getattr(own, name) or getattr(base, name) for name in texts}
     source = f"based on {base.name}, {base.source}" if base else "a design of the user, unpublished"
-    conditions = by_condition(own.conditions) if own.conditions else base.conditions
+    conditions = by_condition(own.conditions) or base.conditions
     declared = "Declared by a user, outside of the package."
     return About(
         **told,

@@ -249,30 +249,14 @@ def _encode_questions(
         for question, options in zip(table["question"], table["options"])
     ]
     with without_remarks():  # what is too long is refused below, and no remark is needed
-        read = [tokenizer(each)["input_ids"] for each in texts]
-    rows = []
-    for number, (ids, right) in enumerate(zip(read, table["right"]), 1):
-        if max(map(len, ids)) > longest:
+        read = [tokenizer(each, return_token_type_ids=False) for each in texts]
+    for number, pairs in enumerate(read, 1):
+        if (length := max(map(len, pairs["input_ids"]))) > longest:
             raise CogbiasError(
-                f"{source}: question {number} has {max(map(len, ids))} tokens with an option, and "
-                f"the model holds {longest}; leave it out, or use another model"
+                f"{source}: question {number} has {length} tokens with an option, and the model "
+                f"holds {longest}; leave it out, or use another model"
             )
-        rows.append({"pairs": ids, "labels": int(right)})
-    return rows
-
-
-def _collate(rows: Sequence[Mapping[str, Any]], pad: int) -> dict[str, Any]:
-    "Questions as tensors, filled up to the longest pair."
-    import torch
-
-    longest = max(len(ids) for row in rows for ids in row["pairs"])
-    filled = [[[*ids, *[pad] * (longest - len(ids))] for ids in row["pairs"]] for row in rows]
-    known = [[[1] * len(ids) + [0] * (longest - len(ids)) for ids in row["pairs"]] for row in rows]
-    return {
-        "input_ids": torch.tensor(filled),
-        "attention_mask": torch.tensor(known),
-        "labels": torch.tensor([row["labels"] for row in rows]),
-    }
+    return [{**pairs, "labels": int(right)} for pairs, right in zip(read, table["right"])]
 
 # %% ../../nbs/08_training.ipynb #1eafc132
 class _NotFinite(Exception):
@@ -537,6 +521,8 @@ def fine_tune(
     progress: bool = False,  # show a bar
 ) -> Trained:
     "Train an encoder to choose, resuming where it was interrupted; what is trained is returned."
+    from transformers import DataCollatorForMultipleChoice
+
     if (done := read_trained(place)) is not None:
         return done
     work, began = place.with_name(f"{place.name}.training"), time.monotonic()
@@ -546,16 +532,13 @@ def fine_tune(
         rows, seen = (
             _encode_questions(place.name, tokenizer, each, longest) for each in (train, dev)
         )
-
-        def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-            return _collate(batch, tokenizer.pad_token_id)
-
         last = last_checkpoint(work)
         history = _state_of_trainer(last)["log_history"] if last else []
         if _is_over(recipe, history):  # it was killed after its end
             best = _state_of_trainer(last).get("best_model_checkpoint")
             model, _ = load_learner(Path(best) if recipe.keep == "best" else last)
         else:
+            collate = DataCollatorForMultipleChoice(tokenizer)
             learnt = (rows, seen, collate, _pairs_loss, recipe, work, progress)
             history = learn(place.name, model, tokenizer, *learnt)
     trace = _trace_of(history)

@@ -186,32 +186,10 @@ def hide_words(
     for ids in tokenizer(list(texts))["input_ids"]:
         words = [place for place, each in enumerate(ids) if each >= _SPECIAL_IDS]
         hidden = {place for place in words if draw.random() < SHARE_HIDDEN} or {draw.choice(words)}
-        rows.append(
-            {
-                "ids": [
-                    tokenizer.mask_token_id if at in hidden else id for at, id in enumerate(ids)
-                ],
-                "labels": [id if at in hidden else -100 for at, id in enumerate(ids)],
-            }
-        )
+        seen = [tokenizer.mask_token_id if at in hidden else id for at, id in enumerate(ids)]
+        labels = [id if at in hidden else -100 for at, id in enumerate(ids)]
+        rows.append({"input_ids": seen, "labels": labels})
     return rows
-
-
-def _collate(rows: Sequence[Mapping[str, list[int]]]) -> dict[str, Any]:
-    "Sentences as tensors, filled up to the longest."
-    import torch
-
-    longest = max(len(row["ids"]) for row in rows)
-
-    def filled(name: str, filling: int) -> torch.Tensor:
-        return torch.tensor([row[name] + [filling] * (longest - len(row[name])) for row in rows])
-
-    ids = filled("ids", 0)
-    return {
-        "input_ids": ids,
-        "attention_mask": (ids != 0).long(),
-        "labels": filled("labels", -100),
-    }
 
 
 def _words_loss(model: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -230,7 +208,7 @@ def build_small(
     progress: bool = False,  # show a bar
 ) -> Path:  # the folder: config, safetensors, tokenizer, pretraining.json
     "Make an encoder and pretrain it on sentences."
-    from transformers import AutoModelForMaskedLM
+    from transformers import AutoModelForMaskedLM, DataCollatorForTokenClassification
 
     if (folder / PRETRAINING_RECORD).is_file():
         return folder
@@ -242,7 +220,7 @@ def build_small(
         model = AutoModelForMaskedLM.from_config(config)
         texts = in_a_row(sentences, COPIES, recipe.seed)
         rows = hide_words(tokenizer, texts, recipe.seed)
-        told = (rows, None, _collate, _words_loss)
+        told = (rows, None, DataCollatorForTokenClassification(tokenizer), _words_loss)
         learn(folder.name, model, tokenizer, *told, recipe, work, progress)
     ready = work / "ready"
     made = {"architecture": architecture, "size": asdict(size), "recipe": asdict(recipe)}
