@@ -69,7 +69,9 @@ class Layout:
         return self.once(("column", name), self.items[name].to_numpy)
 
     def code(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        "A column as numbers, -1 where it is empty, and the sorted levels that these stand for."
+        "A column as numbers, -1 where it is empty or missing, and the sorted levels of these."
+        if name not in self:
+            return np.full(len(self), -1), np.array([], object)
         return self.once(("code", name), lambda: pd.factorize(self.column(name), sort=True))
 
     def at(self, name: str, level: Any) -> np.ndarray:

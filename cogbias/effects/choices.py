@@ -100,7 +100,8 @@ def clusters_left_out(contrast: Contrast, dropped: int) -> str:  # empty where t
     if not dropped:
         return ""
     if contrast.fewest <= 1:
-        return f"{dropped} clusters lack a condition"
+        lacking = "this measure" if contrast.outcome == "value" else "a condition"
+        return f"{dropped} clusters lack {lacking}"
     few = f"fewer than {contrast.fewest} readable answers that count in a condition"
     return f"{dropped} of the clusters left out: {few}"
 

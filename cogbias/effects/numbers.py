@@ -7,6 +7,7 @@ __all__ = ['NOTHING_SAMPLED', 'DRAWS', 'ESTIMATORS', 'checked_numbers', 'readabl
            'exactly', 'these_numbers', 'standardised']
 
 # %% ../../nbs/effects/03_numbers.ipynb #b0000033
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -24,8 +25,13 @@ from cogbias.effects.choices import (
 from .registry import Estimator, Found, no_cluster, towards_bias
 from ..stats.decisions import OF_NUMBERS
 from ..stats.estimates import EQUAL, Estimate, joined, nothing, settled, with_t
-from ..stats.fixed_prompts import Part, weighted_means
-from ..stats.numbers import coded_numbers, number_estimate
+from ..stats.fixed_prompts import Part, resampled_medians, weighted_means
+from cogbias.stats.numbers import (
+    CLUSTER_MEASURES,
+    anchors_by_cluster,
+    coded_numbers,
+    number_estimate,
+)
 from ..stats.standardised import GroupSummary, cohens_d, group_summary
 from ..words import UNITS
 
@@ -43,22 +49,20 @@ def readable(rows: Rows) -> Rows:
     return rows.part(rows["weight"] > 0)
 
 
+def _anchors(contrast: Contrast, rows: Rows) -> np.ndarray | None:
+    "The anchor of every row, where the measure knows of anchors."
+    return rows["anchor"].astype(float) if contrast.kind.startswith("anchor") else None
+
+
 def number_clusters(
     contrast: Contrast,  # its kind is a measure of cogbias.stats.numbers
     rows: Rows,  # from read_numbers
 ) -> ClusterEffects:
     "A measure of numeric answers, cluster by cluster."
     _, strata, clusters = rows.layout.unit
-    anchors = contrast.kind.startswith("anchoring_index")
-    found = coded_numbers(
-        contrast.kind,
-        checked_numbers(rows),
-        rows["weight"],
-        rows.at("condition", contrast.treatment),
-        rows.unit,
-        len(strata),
-        rows["anchor"].astype(float) if anchors else None,
-    )
+    treated, numbers = rows.at("condition", contrast.treatment), checked_numbers(rows)
+    known = numbers, rows["weight"], treated, rows.unit, len(strata)
+    found = coded_numbers(contrast.kind, *known, _anchors(contrast, rows))
     table = {"unit": found.kept, "cluster": clusters[found.kept], "stratum": strata[found.kept]}
     table["difference"] = contrast.direction * found.columns["difference"]
     return ClusterEffects(table, found.dropped)
@@ -77,13 +81,11 @@ def _small_part_of_spread(contrast: Contrast, rows: Rows) -> float | None:
 def number_measure(contrast: Contrast, rows: Rows) -> Found:
     "A measure of numeric answers over clusters."
     shown = number_clusters(contrast, rows)
-    enough = contrast.fewest > 1
     found = None
     if contrast.kind == "mean_difference":
         found = over_people(contrast, rows, shown, rows["value"])
-    lost = 0 if enough else shown.dropped
-    found = found or number_estimate(shown.table, contrast.kind, lost)
-    few = clusters_left_out(contrast, shown.dropped) if enough else ""
+    found = found or number_estimate(shown.table, contrast.kind)
+    few = clusters_left_out(contrast, shown.dropped)
     smallest = None if contrast.unit in UNITS else _small_part_of_spread(contrast, readable(rows))
     said = replace(found, detail=joined(found.detail, few))
     return Found(said, rows, smallest=smallest)
@@ -119,8 +121,33 @@ def _people_drawn_again(contrast: Contrast, rows: Rows, shown: ClusterEffects) -
     return Estimate(**with_t(_mean_shown(shown), float(spread), many - 1), **known)
 
 
+def _answers_drawn_again(contrast: Contrast, rows: Rows, shown: ClusterEffects) -> Estimate:
+    "A measure of medians of these clusters, with its spread over samples of each prompt's answers."
+    units, strata = shown.table["unit"], shown.table["stratum"]
+    treated, read = rows.at("condition", contrast.treatment), rows["weight"] > 0
+    size = Counter(strata)
+    share = np.array([contrast.direction / (len(size) * size[name]) for name in strata])
+    places = [
+        np.flatnonzero(read & (rows.unit == unit) & (treated == side))
+        for side in (True, False)
+        for unit in units
+    ]
+    if any(len(np.unique(rows.item[at])) > 1 for at in places):
+        said = "several prompts in a condition of a cluster: no interval"
+        known = {"status": "insufficient", "detail": said, "unit": contrast.unit}
+        return Estimate(_mean_shown(shown), method="medians of prompts", **known)
+    known = treated, rows.unit, len(rows.layout.unit[1])
+    anchors = anchors_by_cluster(_anchors(contrast, rows), *known)
+
+    def mean_measure(middles: np.ndarray) -> np.ndarray:
+        combined = CLUSTER_MEASURES[contrast.kind].combined
+        return combined(*np.split(middles, 2, axis=1), anchors[:, units]) @ share
+
+    return resampled_medians([rows["value"][at] for at in places], mean_measure, contrast.unit)
+
+
 def these_numbers(
-    contrast: Contrast,  # what is compared; its kind is mean_difference, or people answered
+    contrast: Contrast,  # what is compared; means, medians per distance of anchors, or of people
     rows: Rows,  # from read_numbers
 ) -> Estimate:
     "The mean of the differences of clusters, with the spread of answers as its only noise."
@@ -131,7 +158,9 @@ def these_numbers(
     elif rows.all_exact:
         found = exactly(_mean_shown(shown), contrast.unit)
     elif contrast.kind != "mean_difference":
-        found = _people_drawn_again(contrast, rows, shown)
+        people = second_unit(rows) is not None
+        drawn_again = _people_drawn_again if people else _answers_drawn_again
+        found = drawn_again(contrast, rows, shown)
     elif not (found := over_people(contrast, rows, shown, rows["value"], these=True)):
         coefficient = coefficients(contrast, rows, shown)
         used = np.flatnonzero(coefficient)
@@ -170,6 +199,7 @@ _MEASURES = {
     "log_ratio_of_medians": "log of the ratio of median numbers",
     "anchoring_index": "shift of the median per distance of the anchors",
     "anchoring_index_of_means": "the same with means",
+    "anchor_pull": "way of the median from the control to a single anchor",
     "cliffs_delta": "how much more often one number is the larger",
 }  # measure of cogbias.stats.numbers -> what it is
 ESTIMATORS = {
@@ -178,7 +208,8 @@ ESTIMATORS = {
         number_measure,
         "numbers",
         control=True,
-        factor="anchor" if name.startswith("anchoring_index") else None,
+        factor="anchor" if name.startswith("anchor") else None,
+        bounded=name != "anchor_pull",
         clusters=number_clusters,
         these=these_numbers,
     )

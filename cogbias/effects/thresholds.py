@@ -6,7 +6,6 @@
 __all__ = ['NOT_BEST', 'ESTIMATORS', 'threshold_words', 'threshold_accuracy']
 
 # %% ../../nbs/effects/06_thresholds.ipynb #13839ea1
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations, product
 from typing import NamedTuple
@@ -70,16 +69,17 @@ def _constant_sets(rows: Rows) -> dict[str, list[frozenset]]:
     texts = [layout.texts[row] for row in items]
     by_place = [{str(k): name for k, name in enumerate(each, 1)} for each in roles]
     by_words = [dict(zip(map(repr, said), each)) for said, each in zip(texts, roles)]
-    ways = {"place ": (by_place, list(min(by_place, key=len, default={})))}
+    ways = [("place ", by_place, list(min(by_place, key=len, default={})))]
     if texts and all(texts[0]) and len({tuple(sorted(each)) for each in texts}) == 1:
-        ways[""] = by_words, [repr(word) for word in sorted(set(texts[0]))]
-    found = {}
-    for what, (offered, names) in ways.items():
-        for size in range(1, len(names) + 1):
-            for chosen in combinations(names, size):
-                sets = [frozenset(each[name] for name in chosen) for each in offered]
-                found[f"always {what}{' and '.join(chosen)}"] = sets
-    return found
+        ways.append(("", by_words, [repr(word) for word in sorted(set(texts[0]))]))
+    return {
+        f"always {what}{' and '.join(chosen)}": [
+            frozenset(map(each.get, chosen)) for each in offered
+        ]
+        for what, offered, names in ways
+        for size in range(1, len(names) + 1)
+        for chosen in combinations(names, size)
+    }
 
 
 def _set_bars(rows: Rows, options: tuple[str, ...]) -> dict[str, Bar]:
@@ -95,23 +95,9 @@ def _set_bars(rows: Rows, options: tuple[str, ...]) -> dict[str, Bar]:
             for name, chosen in known.items()
         }
 
-    return bars_of(rows, ("a random set", guess), policies, "the best constant set", question_mean)
+    return bars_of(rows, ("a random set", guess), policies, "the best constant set")
 
 # %% ../../nbs/effects/06_thresholds.ipynb #54f0a6b3
-class _JudgedQuestions(NamedTuple):
-    "Test questions under the thresholds of their templates."
-
-    credit: np.ndarray  # 1 or 0 for every question; nan where it is left out or not judged
-    tuned: list[tuple[str, Threshold]]  # template and its threshold
-
-
-def _questions_by_template(rows: Rows) -> Iterable[tuple[str, np.ndarray]]:
-    "Questions that share a threshold: those of one template."
-    if "template" not in rows or not len(rows.levels("template")):
-        return [("", np.ones(len(rows), bool))]
-    return [(str(name), rows.at("template", name)) for name in rows.levels("template")]
-
-
 class _Part(NamedTuple):
     "Questions that are judged, and those on which their threshold is tuned."
 
@@ -130,10 +116,14 @@ def _parts_of(rows: Rows) -> list[_Part]:
     return [_Part(*each) for each in halves]
 
 
-def _judge_by_template(rows: Rows, scores: pd.DataFrame, sets: list[Sets]) -> _JudgedQuestions:
-    "Every test question under a threshold that was tuned on other questions of its template."
+def _judge_by_template(
+    rows: Rows, scores: pd.DataFrame, sets: list[Sets]
+) -> tuple[np.ndarray, list[tuple[str, Threshold]]]:
+    "Credit of every question, nan where it is not judged; the thresholds of their templates."
     credit, tuned = np.full(len(rows), np.nan), []
-    for (template, here), part in product(_questions_by_template(rows), _parts_of(rows)):
+    templates = [(str(name), rows.at("template", name)) for name in rows.levels("template")]
+    templates = templates or [("", np.ones(len(rows), bool))]
+    for (template, here), part in product(templates, _parts_of(rows)):
         name = " of ".join(filter(None, [part.name, template]))
         dev, test = np.flatnonzero(here & part.dev), np.flatnonzero(here & part.test)
         if not (len(dev) and len(test)):
@@ -143,7 +133,7 @@ def _judge_by_template(rows: Rows, scores: pd.DataFrame, sets: list[Sets]) -> _J
             continue
         credit[test] = set_credit(scores.iloc[test], [sets[place] for place in test], chosen.tau)
         tuned.append((name, chosen))
-    return _JudgedQuestions(credit, tuned)
+    return credit, tuned
 
 
 NOT_BEST = "does not do best itself"

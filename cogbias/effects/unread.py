@@ -102,7 +102,7 @@ def _lose_a_cluster(contrast: Contrast, rows: Rows, kind: Estimator) -> bool:
     if kind.reads != "numbers" or kind.clusters is None:
         return False
     sides = [rows.at("condition", name) for name in (contrast.treatment, contrast.control)]
-    both = np.intersect1d(*(rows.unit[side] for side in sides))
+    both = np.intersect1d(*(rows.unit[side & (rows["weight"] > 0)] for side in sides))
     return len(kind.clusters(contrast, rows).table["difference"]) < len(both)
 
 

@@ -94,16 +94,19 @@ def rating_effect(
 
 
 def pull(
-    kind: str,  # anchor_pull, or anchor_shift between two anchors
+    measure: str,  # its name
     title: str,
+    kind: str = "anchor_pull",  # or anchoring_index, between two anchors
     **more: Any,  # treatment, control, ...
 ) -> Contrast:
     "How far an anchor pulls the median."
     usual = {"outcome": "value", "include": "same_facts", "by": ("content_set",), "unit": "index"}
-    return Contrast(kind, title, score={}, kind=kind, **usual | more)
+    return Contrast(measure, title, score={}, kind=kind, **usual | more)
 
 
-INDEX = pull("anchor_shift", "Anchoring index of medians", treatment="high", control="low")
+INDEX = pull(
+    "anchor_shift", "Anchoring index of medians", "anchoring_index", treatment="high", control="low"
+)
 
 
 def level_of(

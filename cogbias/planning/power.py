@@ -26,7 +26,7 @@ from cogbias.effects import (
     make_analysis,
     smallest_of_interest,
 )
-from ..effects.bets import _are_published_questions, _things_of_questions, bars
+from ..effects.bets import are_published_questions, bars, things_of_questions
 from ..participants import is_simulated
 from ..stats.decisions import OF_NUMBERS, adjust_claims, least_p
 from ..study import PlannedCell, Study, study_paradigms, study_participants
@@ -102,8 +102,8 @@ def _questions(rows: pd.DataFrame, headline: Contrast) -> Design:
     every = Rows(Layout(rows), np.arange(len(rows)), score=ones, weight=ones)
     bar = bars(headline, every)["constant_policy"]
     things = [rows["cluster"], rows["crossed"] if "crossed" in rows else None]
-    if _are_published_questions(every):
-        things = [each if each is None else pd.Series(each) for each in _things_of_questions(every)]
+    if are_published_questions(every):
+        things = [each if each is None else pd.Series(each) for each in things_of_questions(every)]
     crossed = things[1] is not None and things[1].notna().all()
     units = len(things[0]) if crossed else things[0].nunique()
     fewer = min(each.nunique() for each in things if each is not None and each.notna().all())
