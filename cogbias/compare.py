@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['LEAST_SHARE', 'DIFFERENCES', 'RANKS', 'FAMILIAR', 'names_beside', 'Comparison', 'with_shown_names', 'compare',
-           'compare_pairs', 'difference_word', 'difference_sentence', 'arm_sentence', 'for_readers', 'comparison_notes']
+           'compare_pairs', 'arm_differences', 'difference_word', 'difference_sentence', 'arm_sentence', 'arms_said',
+           'for_readers', 'comparison_notes']
 
 # %% ../nbs/09_compare.ipynb #cc8787de
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -54,9 +55,9 @@ from .settings import listing
 from .stats.decisions import ClaimTests, adjust_claims, least_p_of_signs, without_width
 from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
 from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, check_known, given_table
-from .participants.arms import ARM, arm_pairs
+from .participants.arms import arm_pairs
 from .participants.trials import typed_trials
-from .words import CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_bias
+from .words import ARM, CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_bias
 
 # %% ../nbs/09_compare.ipynb #eb3880ed
 def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where there is none
@@ -449,6 +450,14 @@ def compare_pairs(
     return {pair: _differences(cells, pair) for pair in pairs}
 
 
+def arm_differences(
+    outputs: Path,  # an outputs folder
+) -> pd.DataFrame:
+    "What `compare` finds of the arms, corrected together."
+    cells = _read_folder(outputs, ())
+    return _differences(cells, [*{who: 0 for each in cells.values() for who in each.of}], arm_pairs)
+
+
 def _models(of: Mapping[str, Answered]) -> dict[str, Answered]:
     "Those who are no people; ranks are over prompts that all of them answered."
     return {name: each for name, each in of.items() if not name.startswith(PEOPLE)}
@@ -541,21 +550,28 @@ def _named_for_readers(found: Comparison) -> Comparison:
     return Comparison(*map(named, found))
 
 
+def _said(table: pd.DataFrame, sentence: Callable[[Mapping[str, Any]], str]) -> pd.DataFrame:
+    "Differences in words, a row each."
+    p = [p_number(p) for p in table["p_adjusted"].astype(float)]
+    return table[["paradigm"]].assign(said=[*map(sentence, table.to_dict("records"))], p=p)
+
+
+def arms_said(
+    arms: pd.DataFrame,  # from compare or arm_differences
+) -> pd.DataFrame:  # paradigm, participant, said, p
+    "The effects of arms as a page shows them."
+    found = _said(arms, arm_sentence)
+    found.insert(1, "participant", [name.rpartition(ARM)[0] for name in arms["first"]])
+    return found
+
+
 def for_readers(
     found: Comparison,  # from compare
 ) -> dict[str, pd.DataFrame]:  # title -> table
     "The three tables as a page shows them; those without rows are left out."
     asked = [asked_how(name) for name in found.ranks["participant"]]
     found = _named_for_readers(found)
-    sides = (found.differences, difference_sentence), (found.arms, arm_sentence)
-    differences, arms = (
-        table[["paradigm"]].assign(
-            said=[sentence(row) for row in table.to_dict("records")],
-            p=[p_number(p) for p in table["p_adjusted"].astype(float)],
-        )
-        for table, sentence in sides
-    )
-    arms.insert(1, "participant", [name.rpartition(ARM)[0] for name in found.arms["first"]])
+    differences, arms = _said(found.differences, difference_sentence), arms_said(found.arms)
     known = found.ranks["rank"].notna()
     places = found.ranks[["rank", "rank_low", "rank_high"]].astype(str)
     ranks = found.ranks.assign(

@@ -260,6 +260,8 @@ class Paradigm(About):
     # of a kit: a changed `question`, `written` or `wordings` -> the items() of it
     items_from: Callable[[Any], Callable[..., pd.DataFrame]] | None = None
     people: tuple[Mapping[str, Any], ...] = ()  # rows as in human_reference, where it brings them
+    # what a table of human answers calls person, item, condition, answer, and the items
+    answers: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(
         default_factory=dict
     )  # name -> text of what it was declared in, where that was a user's file or table

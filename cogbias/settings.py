@@ -34,7 +34,7 @@ HOTTEST = 1e9  # a temperature; more than any sampler tells from infinity
 
 Temperature = Annotated[float, Ge(0), Le(HOTTEST)]
 AtLeastOne = Annotated[int, Ge(1)]
-ArmName = Annotated[str, Predicate(re.compile(r"[\w.-]+").fullmatch)]
+ArmName = Annotated[str, Predicate(re.compile(r"[\w.-]+( by \w+)?").fullmatch)]
 Method = Literal["auto", "text", "option_probability", "option_draw", "two_step", "encoder"]
 _Levels = list[Any] | tuple[Any, ...]
 _Tables = Mapping[str, Mapping[str, Any]]
@@ -85,7 +85,7 @@ class Study:
         Method | Annotated[list[Method] | tuple[Method, ...], MinLen(1)],
         Setting(
             "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
-            "the name of a method, or a list of them, which are arms",
+            "the name of a method, or a list of them: every arm is asked by each",
         ),
     ] = "auto"
     repeats: Annotated[

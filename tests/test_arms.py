@@ -14,6 +14,7 @@ from cogbias.participants import Request, participant
 from cogbias.folder import Folder, requests
 from cogbias.participants.arms import InArm, arm_pairs
 from cogbias.running.rendering import write_report
+from cogbias.site.pages import build_site
 from cogbias.study import make_study, participants_by_model
 from cogbias.tables import CogbiasError
 
@@ -116,6 +117,34 @@ def test_several_methods_are_arms(by, tmp_path):
     with Folder(tmp_path / "o") as folder:
         found = {each.participant.rpartition("=")[2]: each.method for each in requests(folder)}
     assert found == dict(zip(methods, methods))
+
+
+def test_every_arm_is_asked_by_every_method(tmp_path):
+    given = {"arms": {"none": "", "calm": {}}, "method": ["option_probability", "text"]}
+    quick = {"progress": False, "reports": False}
+    found = cb.run("sim/human", "classic/framing", outputs=tmp_path, **quick, **given)
+    asked = found.effects[["arm", "asked_by"]].drop_duplicates()
+    pairs = {(arm, method) for arm in given["arms"] for method in given["method"]}
+    assert {*asked.itertuples(index=False, name=None)} == pairs
+    arms = compare(tmp_path).arms
+    ends = {
+        tuple(name.rpartition("=")[2] for name in pair)
+        for pair in zip(arms["first"], arms["second"])
+    }
+    by = [f"{{}} by {each}" for each in given["method"]]
+    within = {tuple(each.format(arm) for arm in ("calm", "none")) for each in by}
+    assert ends == within | {(by[1].format("none"), by[0].format("none"))}
+
+
+@pytest.mark.slow
+def test_the_site_says_what_arms_do(tmp_path):
+    given = {"method": ["option_probability", "text"], "max_prompts": 16, "progress": False}
+    cb.run("sim/human", "classic/framing", outputs=tmp_path, **given)
+    pages = [
+        each.read_text(encoding="utf-8") for each in build_site(tmp_path).parent.rglob("*.html")
+    ]
+    (row,) = compare(tmp_path).arms.to_dict("records")
+    assert any("Effects of arms" in each and arm_sentence(row) in each for each in pages)
 
 
 def test_an_effort_is_an_arm():

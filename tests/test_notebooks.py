@@ -34,7 +34,7 @@ NOTEBOOKS = sorted(
 # and what renders (each test of a report).
 SLOW = (
     *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "running/00_engine.ipynb"),
-    *("published/bais.ipynb", "published/anchoring_llms.ipynb"),
+    *("published/bais.ipynb", "published/anchoring_llms.ipynb", "published/people.ipynb"),
     *(
         "kits/frames.ipynb",
         "07_executors.ipynb",

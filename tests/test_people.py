@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import slow_but
 from typer.testing import CliRunner
 
 import cogbias as cb
@@ -18,10 +19,10 @@ from cogbias.compare import compare
 from cogbias.design import human_reference, selected
 from cogbias.effects import likenesses
 from cogbias.exchange.experiment import lists_of
-from cogbias.exchange.people import answers, read_answers
+from cogbias.exchange.people import SAMPLES, _key, answers, names_of_items, read_answers
 from cogbias.folder import Folder, items, kept_notes, requests
 from cogbias.stats.crossed import crossed_difference
-from cogbias.tables import CogbiasError
+from cogbias.tables import CogbiasError, shipped
 
 FRAMING = "classic/framing"
 PLANTED = {"control": 0.35, "treatment": 0.65}
@@ -187,10 +188,8 @@ def test_numbers_of_people_say_what_holds_on_these_wordings(name, tmp_path):
 def test_a_model_is_asked_what_people_were_asked(own, tmp_path):
     name, people = FRAMING, tmp_path / "people"
     if own:
-        name = tmp_path / "ticket.toml"
-        text = ABOUT.format(control="Cash is lost", treatment="Ticket is lost")
-        name.write_text(f"{PUBLISHED['many_labs_2_jacket_calculator'][2]}\n{text}")
-        sides = [f"P{n}" for n in range(40)], ["control", "treatment"] * 20, ["Yes", "No"] * 20
+        name = shipped("data", "people", "many_labs_2_price.toml")
+        sides = [f"P{n}" for n in range(40)], ["Cheap", "Expensive"] * 20, ["Yes", "No"] * 20
         table = pd.DataFrame(dict(zip(("person", "condition", "answer"), sides)))
     else:
         table = by_lists(name, 24).query("person % 16 < 6")
@@ -428,33 +427,51 @@ conditions = {{control = "{control}", treatment = "{treatment}"}}
 question = {{control = "What of the first?", treatment = "What of the second?"}}
 wordings = [{{wording = "published"}}]
 """
-PUBLISHED = {  # file -> control, treatment, what is asked, and the difference as checked by hand
-    "many_labs_2_jacket_calculator": (
-        *("Expensive", "Cheap", 'options = ["Yes", "No"]\ntarget = "Yes"'),
-        1782 / 3609 - 1162 / 3619,
+PUBLISHED = {  # file -> format, what is asked, and the difference as checked by hand
+    "many_labs_2_jacket_calculator.csv.gz": (
+        "many-labs-2",
+        {"own/many_labs_2_price": 1782 / 3609 - 1162 / 3619},
     ),
-    "many_labs_2_less_is_better": (
-        *("Coat", "Scarf", 'number = {unit = "points", low = 0, high = 6}'),
-        5.50 - 4.61,
+    "many_labs_2_less_is_better.csv.gz": ("many-labs-2", {"own/many_labs_2_gift": 5.50 - 4.61}),
+    "twin2k_context_effects.csv": (
+        "twin-2k-500",
+        {"own/twin_2k_attraction": 0.629 - 0.557, "own/twin_2k_compromise": 0.581 - 0.557},
     ),
 }
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not MANY_LABS.exists(), reason="the published files are not here")
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_answers_of_people_give_their_figures(name, tmp_path):
-    control, treatment, asked, difference = PUBLISHED[name]
-    own = tmp_path / "own.toml"
-    text = ABOUT.format(control=control, treatment=treatment)
-    own.write_text(asked + "\n" + text, encoding="utf-8")
-    table = pd.read_csv(MANY_LABS / f"{name}.csv.gz")
-    columns = {"person": "uID", "condition": "factor", "answer": "variable"}
-    found = answers(table, own, columns=columns, outputs=tmp_path / "out").headlines.iloc[0]
-    assert found["estimate"] == pytest.approx(difference, abs=0.006)
-    assert found["n_valid"] == len(table)
-    line = ["run", "--model", "sim/human", "--paradigm", str(own), "--items", str(tmp_path / "out")]
-    said = CliRunner().invoke(app, [*line, "--outputs", str(tmp_path / "out"), "--no-reports"])
-    assert said.exit_code == 0, said.output
-    (beside,) = compare(tmp_path / "out").differences.to_dict("records")
-    assert (beside["first"], beside["second"]) == ("sim/human", "people/mine")
+@pytest.mark.parametrize("file", slow_but(["twin2k_context_effects.csv"], PUBLISHED))
+def test_published_answers_of_people_give_their_figures(file, tmp_path):
+    format, effects = PUBLISHED[file]
+    out = str(tmp_path / "out")
+    line = ["import", format, str(MANY_LABS / file), "--out", out]
+    assert CliRunner().invoke(app, line).exit_code == 0
+    found = cb.headline(out).set_index("paradigm")["estimate"]
+    assert found.to_dict() == pytest.approx(effects, abs=0.006)
+    for name in effects:
+        line = ["run", "--model", "sim/human", "--paradigm", name, "--items", out]
+        said = CliRunner().invoke(app, [*line, "--outputs", out, "--no-reports"])
+        assert said.exit_code == 0, said.output
+    beside = compare(out).differences
+    assert set(beside["first"]) == {"sim/human"} and len(beside) == len(effects)
+
+
+@pytest.mark.parametrize("name", [each for files in SAMPLES.values() for each in files])
+def test_what_a_published_sample_asked_is_declared(name):
+    asked = cb.paradigm(shipped("data", "people", f"{name}.toml"))
+    table = pd.DataFrame(dict.fromkeys(asked.answers["items"], ["1"]))
+    known = names_of_items(asked, asked.items())
+    assert {known[_key(each)] for each in table} == {*asked.items()["item_id"]}
+
+
+def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path):
+    name = "classic/category_size"
+    table = by_lists(name, 8).astype(str)
+    whole = read_answers(table, cb.paradigm(name))
+    table["answer"] = [f"{each},0" for each in table["answer"]]
+    found = read_answers(table, cb.paradigm(name))
+    values = [[each.answer.value for each in one.cells[0].given] for one in (whole, found)]
+    assert values[0] == values[1] and not [each for each in found.notes if "read" in each]
+    table.loc[0, "answer"] = "12.5"
+    assert "write decimals with a point" in " ".join(read_answers(table, cb.paradigm(name)).notes)

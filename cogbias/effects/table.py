@@ -38,6 +38,7 @@ from .places import orders_read, place_rows, with_doubt_about_places
 from .unread import rows_of_bounds, rows_of_readable_shares
 from ..stats.estimates import joined, nothing
 from ..tables import EFFECTS, CogbiasError
+from ..words import ARM, BY_METHOD
 
 # %% ../../nbs/effects/10_table.ipynb #1ff1d8e4
 def _these_row(contrast: Contrast, rows: Rows, group: str = "all") -> dict[str, Any]:
@@ -212,6 +213,14 @@ def as_read(
     return trials.assign(choice=choice, value=theirs["value"].to_numpy(), p=None, status=status)
 
 
+def _how_asked(trials: pd.DataFrame, participant: str) -> dict[str, Any]:
+    "In which arm, by which method and with which effort a participant answered."
+    first = trials.iloc[trials["participant"].tolist().index(participant)]
+    arm = participant.rpartition(ARM)[2].partition(BY_METHOD)[0] if ARM in participant else None
+    effort = first.get("effort")
+    return {"arm": arm, "asked_by": first["method"], "effort": None if pd.isna(effort) else effort}
+
+
 def effect_rows(
     trials: pd.DataFrame,  # a trials table; one or more participants
     items: "pd.DataFrame | Layout",  # the items they answer, or their layout
@@ -235,7 +244,8 @@ def effect_rows(
         for contrast in paradigm.contrasts[1:]:
             everything = estimator_of(contrast).reads == "participant"
             found += contrast_rows(contrast, whole if everything else answers)
-        rows += [{"paradigm": paradigm.name, "participant": participant, **row} for row in found]
+        asked = {"participant": participant, **_how_asked(trials, participant)}
+        rows += [{"paradigm": paradigm.name, **asked, **row} for row in found]
     return rows
 
 

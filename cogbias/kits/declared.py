@@ -6,8 +6,8 @@
 __all__ = ['LONGEST_TEXT', 'Line', 'Prompt', 'Offer', 'Told', 'Number', 'CONDITIONS', 'THIRD', 'Kind', 'Prompts', 'Offers',
            'Targets', 'NUMBER_KINDS', 'WordingName', 'RESERVED', 'Name', 'FIELDS', 'LARGEST_DECLARATION',
            'LARGEST_TABLE', 'text_fault', 'prompt_fault', 'Checked', 'Each', 'by_condition', 'Wording', 'NumberAsked',
-           'Human', 'Declaration', 'Own', 'Reworded', 'Faults', 'checked', 'wordings_of_table', 'roles_of', 'Gaps',
-           'content_set', 'note_between', 'parsed', 'table_named', 'read_declaration']
+           'Human', 'Answers', 'Declaration', 'Own', 'Reworded', 'Faults', 'checked', 'wordings_of_table', 'roles_of',
+           'Gaps', 'content_set', 'note_between', 'parsed', 'table_named', 'read_declaration']
 
 # %% ../../nbs/kits/declared.ipynb #b1ec9d80
 import re
@@ -260,6 +260,16 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value
 
 
+class Answers(Checked):
+    "What a table of human answers calls things."
+
+    person: Line | None = Field(None, description="column with the person")
+    item: Line | None = Field(None, description="column with the item")
+    condition: Line | None = Field(None, description="column with the condition")
+    answer: Line | None = Field(None, description="column with the answer")
+    items: dict[str, Line] = Field({}, description="name in the table -> wording and condition")
+
+
 class Declaration(Checked):
     "What every bias file may say."
 
@@ -275,6 +285,9 @@ class Declaration(Checked):
     )
     human: Annotated[list[Human], BeforeValidator(_as_list)] = Field(
         [], description="what people did: label, estimate, source and more"
+    )
+    answers: Answers = Field(
+        Answers(), description="what a table of human answers calls its columns and items"
     )
 
 
@@ -326,7 +339,7 @@ class Reworded(Declaration):
 
 
 FIELDS = {**Own.model_fields, **Reworded.model_fields}
-_TABLES = {"number": NumberAsked, "human": Human, "wordings": Wording}
+_TABLES = {"number": NumberAsked, "human": Human, "wordings": Wording, "answers": Answers}
 
 # %% ../../nbs/kits/declared.ipynb #a3fe3f02
 class Faults:

@@ -275,7 +275,7 @@ def _whole_paradigm(own: Own, name: str, faults: Faults) -> Paradigm:
         headline,
         rules=own_rules(question.numbers, direction),
         factors=own.factors,
-        items_from=items_of if own.both_orders else _in_one_order,
+        items_from=items_of if own.both_orders or own.number else _in_one_order,
         breakdown=(*(() if own.number else ("option_order",)), "content_set", *own.factors),
         clusters="wordings",
     )
@@ -355,7 +355,8 @@ def paradigm_of_files(
     made = _paradigm_based_on(own, name, base, faults) if base else None
     made = made or _whole_paradigm(own, name, faults)
     with faults.at(""):
-        made = replace(made, people=_people(own, made, faults))
+        told = own.answers.model_dump(exclude_none=True)
+        made = replace(made, people=_people(own, made, faults), answers=told)
         try:
             items = made.items()
         except ArithmeticError as error:  # a formula of the base, of numbers it cannot take

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['CHOICE_SCORE', 'INDEX', 'FACTORS', 'OPTIONAL', 'PublishedPair', 'pairs_of', 'signed_effect', 'rating_effect', 'pull',
-           'level_of', 'published']
+           'level_of', 'no_items', 'published']
 
 # %% ../../nbs/kits/published.ipynb #1e714726
 from collections.abc import Callable, Mapping, Sequence
@@ -133,7 +133,7 @@ OPTIONAL = {
 }
 
 
-def _no_items(name: str, where: str) -> Callable[..., pd.DataFrame]:
+def no_items(name: str, where: str) -> Callable[..., pd.DataFrame]:
     "The items() of a paradigm whose prompts are not here."
 
     def items(
@@ -173,7 +173,7 @@ def published(
     return Paradigm(
         **vars(about),
         name=name,
-        items=_no_items(name, where),
+        items=no_items(name, where),
         contrasts=tuple(_as_declared(each, fewest) for each in contrasts),
         factors=FACTORS | optional | factors,
         breakdown=(),

@@ -17,13 +17,12 @@ import pandas as pd
 from .claims import OTHER_PROMPTS, claimed, explained, who_was_asked_other_prompts
 from ..design import ALTERED, IMPORTED
 from ..effects import headlines
-from ..participants.arms import ARM
 from .markup import plain_words
 from .cell import intervals, shown_name
 from ..stats.estimates import p_number, p_words
 from ..stats.synthesis import synthesise_by
 from ..stats.repeated_measures import concordance, contrasts_against_base, variation
-from ..words import BY_PLACE, VERDICTS, counted, is_bias, signed
+from ..words import ARM, BY_PLACE, VERDICTS, counted, is_bias, signed
 
 # %% ../../nbs/reporting/03_study.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")

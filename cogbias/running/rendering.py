@@ -42,7 +42,6 @@ from cogbias.folder import (
 )
 from ..study.own_paradigms import know
 from ..participants import asked_how
-from ..participants.arms import ARM
 from ..reporting.cell import shown_name
 from ..reporting.chapters import CellReport, Training
 from ..settings import REPORT_PARAMETERS
@@ -56,6 +55,7 @@ from cogbias.tables import (
     nearest,
     shipped,
 )
+from ..words import ARM
 
 # %% ../../nbs/running/03_rendering.ipynb #3eae1a9d
 def set_up_figures() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..compare import compare_pairs
+from ..compare import arm_differences, arms_said, compare_pairs
 from ..executors import bar
 from ..figures import profile, set_theme, study_overview
 from ..folder import Folder
@@ -236,6 +236,9 @@ def build_site(
         _draw_preview(site, results)
     site.templates.globals["results"] = results
     site.templates.globals["compared"] = [*_comparison_pages(site, results, outputs)]
+    asked_in_arms = results.effects["arm"].notna().any()
+    arms = arms_said(arm_differences(outputs)).to_dict("records") if asked_in_arms else []
+    site.templates.globals["arms"] = arms
     _overview_pages(site)
     _effect_pages(site, results)
     _report_pages(site, results, progress)

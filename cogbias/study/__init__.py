@@ -84,7 +84,7 @@ from cogbias.tables import (
     check_columns,
     check_known,
 )
-from ..participants.arms import InArm, arm_of, method_of
+from ..participants.arms import InArm, arm_of, by_methods, method_of
 from ..participants.trials import Asking, how_asked, rows_of
 
 # %% ../../nbs/06_study.ipynb #e917dbeb
@@ -120,8 +120,8 @@ def make_study(
     check_settings(source, Study, given)
     given |= {name: from_home(given[name], name) for name in given.keys() & {"items_file"}}
     if not isinstance(given.get("method", ""), str):
-        by_method = {each: {"method": each} for each in given["method"]}
-        given |= {"method": "auto", "arms": {**given.get("arms", {}), **by_method}}
+        arms = by_methods(given.get("arms", {}), given["method"])
+        given |= {"method": "auto", "arms": arms}
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
