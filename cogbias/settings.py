@@ -98,7 +98,7 @@ class Study:
     temperature: Annotated[
         Temperature | Annotated[list[Temperature] | tuple[Temperature, ...], MinLen(1)] | None,
         Setting(
-            "sampling temperature, by default the backend's; if several, every model runs at each",
+            "sampling temperature, by default the backend's; if several, all are run",
             "a number from 0, or a list of them",
         ),
     ] = None
@@ -177,7 +177,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "model that extracts the choice in a second step, by default the participant itself",
+            "model that extracts the choice in a second step, by default the participant",
             "a name, backend/name",
         ),
     ] = None

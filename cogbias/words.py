@@ -422,7 +422,8 @@ REPORTS = {"bias": _OF_A_BIAS, "shift": _OF_A_BIAS, "accuracy": _OF_AN_ACCURACY}
 SAME_SCALE = (
     "The {unit} scale of the primary effect is the same for people and models, so sign and size "
     "may be compared if the task is the same. The intervals reflect different kinds of "
-    "uncertainty: a model's generalizes to other clusters of prompts, the human ones to other people."
+    "uncertainty: a model's generalizes to other clusters of prompts, the human ones to other "
+    "people."
 )
 POOLED_SD = (
     "For people, a standardized difference (pooled SD) is divided by the spread between people; "

@@ -47,7 +47,7 @@ COMMANDS = {  # what is typed -> what is said
     f"{RUN} --outputs file": "choose a folder",
     f"{RUN} --outputs o --jobs 0": "'--jobs'",
     f"{RUN} --outputs o --cluster nowhere": "cluster 'nowhere': no scheduler answers there",
-    f"{MODEL} openai/x": "OPENAI_API_KEY has no key",
+    f"{MODEL} openai/x": "OPENAI_API_KEY is not set",
     f"{MODEL} openai/x --base-url http://127.0.0.1:9": "no server answers at",
     f"{MODEL} openai/x --base-url ftp://x": "base_url is not an address",
     f"{MODEL} openai/x --set x=1": "has no setting 'x'",
