@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from glob import escape, glob
 from inspect import Signature, signature
 from pathlib import Path
@@ -302,7 +303,9 @@ ItemsFile = Annotated[str | None, _option("items_file", "--items", " (see 'cogbi
 Where = Annotated[list[str] | None, _option("where", "", REPEATABLE, metavar="FACTOR=LEVEL")]
 Arms = Annotated[
     list[str] | None,
-    _option("arms", "--arm", "; NAME=@FILE reads it from a file; repeatable", metavar="NAME=TEXT"),
+    _option(
+        "arms", "--arm", "; NAME=@FILE reads the text from a file; repeatable", metavar="NAME=TEXT"
+    ),
 ]
 BaseUrl = Annotated[
     str | None,
@@ -319,10 +322,10 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Setting of every model that is not simulated, such as max_tokens=64; repeatable.",
+        help="Setting for all models except simulated ones, such as max_tokens=64; repeatable.",
     ),
 ]
-Extractor = Annotated[str | None, _option("extractor", "", ", for --method two_step")]
+Extractor = Annotated[str | None, _option("extractor", "", " (for --method two_step)")]
 AllowCommand = Annotated[
     bool,
     typer.Option(
@@ -503,9 +506,11 @@ def _study(
 
 def _about_a_study(
     command: Callable[..., None],  # its first two parameters are a study and a folder
+    names: Iterable[str] = signature(_study).parameters,  # of the options that matter to it
 ) -> Callable[..., None]:
     "The command with the options of a study in their place."
-    shared = signature(_study, eval_str=True).parameters
+    every = signature(_study, eval_str=True).parameters
+    shared = {name: every[name] for name in names}
     own = [*signature(command, eval_str=True).parameters.values()][2:]
 
     def called(**options: Any) -> None:
@@ -771,7 +776,7 @@ def run_command(
 
     conditions = [[*map(condition, texts or [])] for texts in (fail_if, fail_unless)]
     if junit and not any(conditions):
-        raise typer.BadParameter("a test needs --fail-if or --fail-unless", param_hint="--junit")
+        raise typer.BadParameter("requires --fail-if or --fail-unless", param_hint="--junit")
     if cancel:
         _print(*cancel_study(asked, outputs))
         return
@@ -782,7 +787,7 @@ def run_command(
 
 
 @app.command()
-@_about_a_study
+@partial(_about_a_study, names=("study", "model", "paradigm", "outputs", "seed"))
 def train(asked: Study, outputs: Path, jobs: Jobs = 1, as_json: AsJson = False) -> None:
     """Train the encoders of a study; no prompts are sent.
 
@@ -793,7 +798,7 @@ def train(asked: Study, outputs: Path, jobs: Jobs = 1, as_json: AsJson = False) 
 
     if not any(map(trained_name, asked.models)):
         raise CogbiasError(
-            f"{asked.name}: has no encoder to train; name one such as encoder/bert@coin"
+            f"{asked.name} has no encoder to train; name one, such as encoder/bert@coin"
         )
     done = train_encoders(asked, outputs, jobs, progress=True)
     if as_json:
@@ -807,24 +812,29 @@ def train(asked: Study, outputs: Path, jobs: Jobs = 1, as_json: AsJson = False) 
 def _say_settings(written: Any, out: Path) -> None:
     "Say how many settings a model wrote, and for which industries it wrote none."
     _print(f"{counted(len(written.settings), 'setting')} written to {out}")
-    _end(f"{industry}: the answer holds no list of settings" for industry in written.unread)
+    _end(f"{industry}: the answer has no list of settings" for industry in written.unread)
 
 
 @app.command()
 def generate(
     paradigm: ParadigmName,
-    model: Annotated[str, typer.Option("--model", help="Model that writes: backend/name.")],
+    model: Annotated[
+        str, typer.Option("--model", help="Model that writes the texts, as backend/name.")
+    ],
     out: Annotated[
-        Path, typer.Option("--out", parser=_path, metavar="FILE.jsonl", help="Table of fillings.")
+        Path,
+        typer.Option(
+            "--out", parser=_path, metavar="FILE.jsonl", help="File for the generated texts."
+        ),
     ],
     settings: Annotated[
-        str, typer.Option(help="Number of business settings, or a file of your own.")
+        str, typer.Option(help="Number of business settings, or your own file of settings.")
     ] = "50",
     instances: Annotated[int, typer.Option(min=1, help="Stories per setting.")] = 1,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per text.")] = 3,
     seed: Seed = 0,
     temperature: Annotated[
-        float, typer.Option(min=0, help="Temperature of the model that writes.")
+        float, typer.Option(min=0, help="Sampling temperature of the writing model.")
     ] = 0.7,
     base_url: BaseUrl = None,
     set_: Set = None,
@@ -833,7 +843,7 @@ def generate(
     price: Prices = None,
     as_json: AsJson = False,
 ) -> None:
-    """Generate the texts of a paradigm's stories with a model, or business settings.
+    """Have a model write the stories of a paradigm, or business settings.
 
     Example: cogbias generate managerial/escalation --model MODEL --out stories.jsonl
 
@@ -884,12 +894,12 @@ def generate(
 
 @app.command()
 def new(
-    what: Annotated[str, typer.Argument(metavar="paradigm", help="Always the word paradigm.")],
-    name: Annotated[str, typer.Argument(help="Name of your bias, such as my_bias.")],
+    what: Annotated[str, typer.Argument(metavar="paradigm", help="The literal word paradigm.")],
+    name: Annotated[str, typer.Argument(help="Name of your paradigm, such as my_bias.")],
     kit: Annotated[
         str,
         typer.Option(
-            help="file (a text file with a table of wordings), or a notebook: classic or scenario."
+            help="file (a text file with a table of wordings), or classic or scenario (notebooks)."
         ),
     ] = "file",
     based_on: Annotated[
@@ -903,7 +913,7 @@ def new(
         Path, typer.Option(parser=_path, metavar="DIR", help="Where to write it.")
     ] = Path(),
 ) -> None:
-    """Write a draft of your own bias, ready to run and edit.
+    """Create a draft of your own paradigm, ready to run and edit.
 
     Example: cogbias new paradigm my_bias
     """
@@ -974,7 +984,7 @@ def compare(
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
-    """Compare participants: differences, ranks, familiarity of wordings.
+    """Compare participants: differences, ranks, published vs. new wordings.
 
     Example: cogbias compare outputs/demo sim/human sim/rational
     """
@@ -1000,7 +1010,12 @@ def table(
     style: Annotated[str, typer.Option("--style", help="apa or plain.")] = "apa",
     out: Annotated[
         Path | None,
-        typer.Option("--out", parser=_path, metavar="FILE", help="Where to write [the terminal]."),
+        typer.Option(
+            "--out",
+            parser=_path,
+            metavar="FILE",
+            help="File to write; default: print to the terminal.",
+        ),
     ] = None,
     figures: Annotated[
         str, typer.Option("--figures", help="Also draw the effects: pdf or svg.")
@@ -1042,7 +1057,9 @@ def site(
     folder: OutputsFolder,
     out: Annotated[
         Path | None,
-        typer.Option("--out", parser=_path, metavar="DIR", help="Folder of the site [DIR/site]."),
+        typer.Option(
+            "--out", parser=_path, metavar="DIR", help="Folder for the site; default: DIR/site."
+        ),
     ] = None,
     address: Annotated[
         str,
@@ -1076,7 +1093,9 @@ def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> No
 # %% ../nbs/11_cli.ipynb #fca76c73
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as answers, csv, malberg or pagliaro.")],
+    format: Annotated[
+        str, typer.Argument(help="Format to import, such as answers, csv, malberg or pagliaro.")
+    ],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
         Path | None,
@@ -1093,17 +1112,19 @@ def import_command(
         typer.Option(
             "--paradigm",
             help="For published data: import only these paradigms; repeatable. For human answers: "
-            "the paradigm that was asked, a name or a file such as my.toml.",
+            "the paradigm that was used, a name or a file such as my.toml.",
         ),
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            "--where", metavar="FACTOR=LEVEL", help="Only answers to these prompts; repeatable."
+            "--where",
+            metavar="FACTOR=LEVEL",
+            help="Import only answers to prompts with this level; repeatable.",
         ),
     ] = None,
     participant: Annotated[
-        str, typer.Option("--participant", help="Name for these people as one participant.")
+        str, typer.Option("--participant", help="Name under which these people are pooled.")
     ] = "people/mine",
     columns: Annotated[
         str,
@@ -1129,7 +1150,9 @@ def import_command(
         if not paradigms:
             raise typer.BadParameter("name what people answered", param_hint="--paradigm")
         if paradigms[1:]:
-            raise typer.BadParameter("a table of people goes into one paradigm; name only one")
+            raise typer.BadParameter(
+                "a table of human answers belongs to one paradigm; name only one"
+            )
         pairs = filter(None, columns.split(","))
         named = dict(_pair("--columns", each, "person=pid") for each in pairs)
         chosen = _levels(where) or {}
@@ -1175,7 +1198,7 @@ def export_command(
         typer.Argument(
             metavar="DIR|PARADIGM|STUDY",
             parser=_path,
-            help="An outputs folder, a paradigm or, for people, a study file.",
+            help="An outputs folder or a paradigm; for jspsych and qualtrics also a study file.",
         ),
     ],
     out: Annotated[
@@ -1186,7 +1209,8 @@ def export_command(
         typer.Option(
             "--questions",
             min=1,
-            help="jspsych, qualtrics: maximum number per person and paradigm [12].",
+            help="For jspsych and qualtrics: maximum number of questions per person and paradigm; "
+            "default: 12.",
         ),
     ] = None,
 ) -> None:
@@ -1198,7 +1222,7 @@ def export_command(
     from cogbias.running.front_door import paradigm
 
     if questions and not for_people(format):
-        raise typer.BadParameter("only formats for people have it", param_hint="--questions")
+        raise typer.BadParameter("applies to jspsych and qualtrics only", param_hint="--questions")
     more = {"questions": questions} if questions else {}
     whole = source.is_dir() or for_people(format)
     written = export(format, source if whole else paradigm(source), out, **more)

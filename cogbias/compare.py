@@ -227,23 +227,23 @@ def _rank_rows(
 # %% ../nbs/09_compare.ipynb #e2f3ff1b
 DIFFERENCES = {  # column -> its meaning
     "paradigm": "as in items",
-    "measure": "the headline that is compared",
+    "measure": "the primary effect that is compared",
     "unit": "unit of the estimate",
     "first": "who is compared",
     "second": "with whom",
-    "estimate": "first minus second, paired by prompt and cluster; of people, unpaired",
+    "estimate": "first minus second, paired by prompt and cluster; for people, unpaired",
     "se": "standard error",
     "df": "degrees of freedom of the interval",
     "ci_low": "lower limit",
     "ci_high": "upper limit",
     "p_value": "two-sided, not corrected",
     "p_method": "how the p-value was made; t, normal and interval are those of the interval",
-    "p_adjusted": "corrected over all differences",
+    "p_adjusted": "corrected across all differences",
     "family": "differences that are corrected together, those from people and the others apart",
     "larger": "who shows more, tied, or not told apart",
     "likeness": "like, stronger, weaker, opposite or cannot tell, where people are second",
-    "n_prompts": "what both answered; of people and a model, 0",
-    "n_clusters": "units behind the interval",
+    "n_prompts": "prompts that both answered; 0 for people and a model",
+    "n_clusters": "units that the interval is based on",
     "method": "how the interval was made",
     "status": "ok, or why the number needs care",
     "detail": "what a reader should know about this number",
@@ -256,16 +256,16 @@ RANKS = {
     "rank_low": "first rank that the corrected differences leave open",
     "rank_high": "last rank that they leave open",
     "of": "how many are ranked",
-    "n_clusters": "on how many of the items' clusters the ranks of all rest",
-    "detail": "what the ranks rest on, or why a participant has none",
+    "n_clusters": "how many of the items' clusters the ranks are based on",
+    "detail": "what the ranks are based on, or why a participant has none",
 }
 FAMILIAR = {
     "paradigm": "as in items",
     "participant": "as in trials",
-    "measure": "the headline that is compared",
+    "measure": "the primary effect that is compared",
     "unit": "unit of the estimate",
-    "published": "the headline in published wording",
-    "new": "the headline in new wording",
+    "published": "the primary effect in published wording",
+    "new": "the primary effect in new wording",
     "estimate": "published minus new",
     "ci_low": "lower limit",
     "ci_high": "upper limit",
@@ -336,7 +336,7 @@ def _read_folder(
                     items = stored.items(folder, asked)
                     read.setdefault(asked.paradigm, []).append((items, trials))
     if not read:
-        raise CogbiasError(f"{path}: no answers here; run 'cogbias run ... --outputs {path}' first")
+        raise stored.no_answers(folder.path)
     return {name: _in_paradigm(*map(pd.concat, zip(*parts))) for name, parts in read.items()}
 
 
@@ -353,7 +353,7 @@ def _participants(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
     chosen = list(dict.fromkeys(wanted)) or list(known)
     if len(chosen) < 2:
         raise CogbiasError(
-            f"a comparison needs two participants, but there is {len(chosen)}; known: "
+            f"a comparison needs two participants, but there is {len(chosen)}; available: "
             f"{', '.join(known)}"
         )
     return chosen
@@ -468,7 +468,8 @@ def _compared(cells: Mapping[str, _InParadigm], chosen: Sequence[str]) -> Compar
     table = _differences(cells, chosen)
     if not len(table):
         raise CogbiasError(
-            f"{', '.join(chosen)}: no paradigm was answered by two of them; nothing to compare"
+            f"{', '.join(chosen)}: no paradigm was answered by two of them, so nothing "
+            "can be compared"
         )
     ranks, familiar = [], []
     for name, cell in sorted(cells.items()):
@@ -578,8 +579,8 @@ def for_readers(
         estimate=found.ranks["estimate"].astype(float).round(3) + 0.0,  # no -0.000
         rank=places["rank"].where(known, "–"),
         interval=(places["rank_low"] + " to " + places["rank_high"]).where(known, "–"),
-    ).rename(columns={"detail": "rests on"})
-    ranks = ranks[["paradigm", "participant", "estimate", "rank", "interval", "of", "rests on"]]
+    ).rename(columns={"detail": "based on"})
+    ranks = ranks[["paradigm", "participant", "estimate", "rank", "interval", "of", "based on"]]
     if len(set(asked)) > 1:
         ranks.insert(2, "asked", asked)
     wordings = found.familiar[found.familiar["estimate"].notna()]

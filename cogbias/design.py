@@ -291,7 +291,7 @@ class Paradigm(About):
         if self.name in known and known[self.name]() is self:
             return paradigm, (self.name,)
         raise CogbiasError(
-            f"{self.name}: is not what is known by this name, so it cannot be sent to another "
+            f"{self.name} is not what is known by this name, so it cannot be sent to another "
             "process; declare it there, or put it into a file of your own"
         )
 

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT', 'KEPT', 'TABLES_IN_SQL', 'VIEWS_IN_SQL',
            'APPLICATION', 'SCHEMA_VERSION', 'SCHEMA', 'DATABASE', 'BUSY_SECONDS', 'KEPT_BY_CONTENT', 'SIMULATED',
-           'LISTS_AT_HAND', 'STUDY_REPORT', 'Folder', 'Recorded', 'keep_participant', 'add_facts',
+           'LISTS_AT_HAND', 'STUDY_REPORT', 'no_answers', 'Folder', 'Recorded', 'keep_participant', 'add_facts',
            'recorded_participant', 'declarations', 'mark_of_participant', 'latest_record', 'marks_of', 'shown_names_of',
            'with_shown_name', 'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run', 'runs',
            'stored_analysis', 'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of',
@@ -252,7 +252,7 @@ def _connect(path: Path, writes: bool) -> sqlite3.Connection:
     db.execute("pragma trusted_schema = off")
     if _schema_of(db) != _our_schema():
         raise CogbiasError(
-            f"{path}: is not a database of this version of cogbias; open it with the version that "
+            f"{path} is not a database of this version of cogbias; open it with the version that "
             "made it, or choose another folder"
         )
     if db.execute("pragma journal_mode").fetchone() == ("wal",):
@@ -260,7 +260,13 @@ def _connect(path: Path, writes: bool) -> sqlite3.Connection:
     return db
 
 
-_NO_ANSWERS = "{0}: no answers here; run 'cogbias run ... --outputs {0}' first"
+def no_answers(
+    path: Path,  # of an outputs folder
+) -> CogbiasError:
+    "The error of a folder without answers."
+    if path.is_file():
+        return CogbiasError(f"{path} is a file; give the outputs folder")
+    return CogbiasError(f"{path}: no answers here; run 'cogbias run ... --outputs {path}' first")
 
 # %% ../nbs/04_folder.ipynb #840f1889
 class Folder:
@@ -279,7 +285,7 @@ class Folder:
             with _errors_in_words(self.path, OSError):
                 self.path.mkdir(parents=True, exist_ok=True)
         elif not (may_lack or self.database.exists()):
-            raise CogbiasError(_NO_ANSWERS.format(self.path))
+            raise no_answers(self.path)
         with _errors_in_words(self.database):
             self.db = _connect(self.database, self.writes)
 
@@ -765,7 +771,7 @@ def request_of(folder: Folder, participant: str, paradigm: str) -> StoredRequest
         if (each.participant, each.paradigm) == (participant, paradigm):
             return each
     raise CogbiasError(
-        f"{folder.path}: {participant} was not asked about {paradigm} here; run the study again"
+        f"{folder.path}: {participant} has not answered {paradigm} here; run the study again"
     )
 
 # %% ../nbs/04_folder.ipynb #56e6785f

@@ -70,7 +70,7 @@ class Study:
     models: Annotated[
         Sequence[str],
         MinLen(1),
-        Setting("model to ask: backend/name", "a list of names; name at least one"),
+        Setting("model, as backend/name", "a list of names; name at least one"),
     ]
     paradigms: Annotated[
         Sequence[str],
@@ -98,14 +98,14 @@ class Study:
     temperature: Annotated[
         Temperature | Annotated[list[Temperature] | tuple[Temperature, ...], MinLen(1)] | None,
         Setting(
-            "temperature; None: the backend's default; several: every model at each",
+            "sampling temperature, by default the backend's; if several, all are run",
             "a number from 0, or a list of them",
         ),
     ] = None
     valid_answers: Annotated[
         _Count,
         Setting(
-            "readable answers per condition and variant, in whole rounds; 0: use repeats",
+            "target number of readable answers per condition and variant; 0: use repeats",
             "a whole number from 0 to 5,000,000",
         ),
     ] = 0
@@ -135,18 +135,22 @@ class Study:
     items_file: Annotated[
         str | None,
         Setting(
-            "items of a file, or of an outputs folder, instead of generated ones",
+            "items from a file or an outputs folder to use instead of generated ones",
             "the path of a file or a folder",
         ),
     ] = None
     settings: Annotated[
         _Tables,
-        Setting("paradigm -> arguments of its items()", "a table", inside="a table of its own"),
+        Setting(
+            "arguments for the items() of a paradigm, by its name",
+            "a table",
+            inside="a table of its own",
+        ),
     ] = field(default_factory=dict)
     where: Annotated[
         Mapping[str, _Levels],
         Setting(
-            "factor -> levels; only items with these levels are used",
+            "use only items with these levels of a factor",
             "a table",
             inside="a list of levels",
         ),
@@ -154,7 +158,7 @@ class Study:
     participants: Annotated[
         _Tables,
         Setting(
-            "model name or pattern -> settings of the participant, such as base_url",
+            "settings of participants, such as base_url, by model name or pattern",
             "a table",
             inside="a table of its own",
         ),
@@ -162,9 +166,10 @@ class Study:
     arms: Annotated[
         Mapping[ArmName, str | Mapping[str, Any]],
         Setting(
-            "arm -> text added to the system message (empty: no text), or a table with "
-            "instruction, method and settings such as think; every model is asked in each, and "
-            "arms are compared with the arm control, or else the arm none, or else with each other",
+            "text that an arm adds to the system message (may be empty); in a study file also a "
+            "table with instruction, method and settings such as think; every model is run in "
+            "every arm; the comparison arm is 'control' if there is one, else 'none', else all "
+            "pairs of arms are compared",
             "a table with names of letters, digits, _ and -",
             inside="a text, under a name of letters, digits, _ and -, or a table",
         ),
@@ -172,7 +177,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "model that extracts the choice in a second step; None: the participant itself",
+            "model that extracts the choice in a second step, by default the participant",
             "a name, backend/name",
         ),
     ] = None
@@ -187,8 +192,8 @@ class Study:
     limits: Annotated[
         Mapping[Limit, Annotated[float, Gt(0)]],
         Setting(
-            "spending and rate limits: usd (earlier and parallel runs of the same requests in the "
-            "folder included), requests_per_minute, tokens_per_minute",
+            "spending and rate limits: usd (counts earlier and parallel runs of the same requests "
+            "in the folder), requests_per_minute, tokens_per_minute",
             "a table of numbers above 0",
             inside="a number above 0",
         ),
@@ -196,7 +201,7 @@ class Study:
     prices: Annotated[
         Mapping[str, Annotated[Mapping[Side, Annotated[float, Ge(0)]], MinLen(2)]],
         Setting(
-            "model name or pattern -> price in and out, usd per million tokens",
+            "input and output price of a model (name or pattern), in USD per million tokens",
             "a table",
             inside="a table with in and out, usd per million tokens",
         ),
@@ -204,7 +209,7 @@ class Study:
     declared: Annotated[
         Mapping[str, Mapping[str, str]],
         Setting(
-            "own paradigm -> the texts of its files; in a study file, name the file instead",
+            "texts of the files of your own paradigms; in a study file, name the files instead",
             "a table",
             inside="a table of texts",
         ),
@@ -327,7 +332,7 @@ def _complaint(declared: Any, given: Mapping[str, Any], fault: Mapping[str, Any]
         outer = " ".join([name, *map(repr, keys[:-1])])
         return f"{outer} has no entry {keys[-1]!r}; {nearest(str(keys[-1]), words)}"
     if fault["type"] == "literal_error":
-        return f"{place} is {odd!r:.60}; {nearest(str(odd), words)}"
+        return f"{place} {odd!r:.60} is not known; {nearest(str(odd), words)}"
     return f"{place} should be {keys and told.inside or told.wanted}, not {odd!r:.60}"
 
 

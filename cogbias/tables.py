@@ -81,7 +81,7 @@ def nearest(
     if close:
         return "did you mean " + " or ".join(repr(each) for each in close) + "?"
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
-    return "known: " + (", ".join(known[:LISTED]) or "none") + more
+    return "available: " + (", ".join(known[:LISTED]) or "none") + more
 
 
 def check_known(
@@ -626,7 +626,7 @@ def item_table(
 # %% ../nbs/00_tables.ipynb #96ef4706
 def _format_of(path: Path) -> str:
     "The ending of a table file; an error for any other."
-    check_known(path.suffix, _WRITERS, f"{path}: cannot tell the format from {path.suffix!r}")
+    check_known(path.suffix, _WRITERS, f"{path} cannot tell the format from {path.suffix!r}")
     return path.suffix
 
 # %% ../nbs/00_tables.ipynb #c7325658
@@ -734,7 +734,7 @@ def inside(
     for each in (*reversed(way.parents), way):
         if not Path(os.path.realpath(folder / each)).is_relative_to(home):
             raise CogbiasError(
-                f"{folder / each}: is a link that leads out of {folder}; remove the link"
+                f"{folder / each} is a link that leads out of {folder}; remove the link"
             )
     return path
 
@@ -749,10 +749,10 @@ def check_file(
     except OSError:
         return path  # whoever opens it says why it cannot be opened
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-        raise CogbiasError(f"{path}: is a pipe or a device, not a regular file; remove it")
+        raise CogbiasError(f"{path} is a pipe or a device, not a regular file; remove it")
     if found.st_size > most:
         raise CogbiasError(
-            f"{path}: has {found.st_size:,} bytes, more than {most:,}; it is not ours, remove it"
+            f"{path} has {found.st_size:,} bytes, more than {most:,}; it is not ours, remove it"
         )
     return path
 
@@ -786,7 +786,7 @@ def given_text(
     except FileNotFoundError:
         raise CogbiasError(f"{path}: there is no such file") from None
     except UnicodeDecodeError:
-        raise CogbiasError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+        raise CogbiasError(f"{path} is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:  # a folder, or a file that nobody may read
         raise refused_by_system(path, "read", error) from None
 
@@ -799,7 +799,7 @@ def toml_table(
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))  # the mark that some editors put first
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-        raise CogbiasError(f"{name}: is not valid TOML: {error}; put texts into quotes") from None
+        raise CogbiasError(f"{name} is not valid TOML: {error}; put texts into quotes") from None
 
 # %% ../nbs/00_tables.ipynb #879ee610
 def json_object(
@@ -836,7 +836,7 @@ def refused_by_system(
     remedy = _REMEDIES[doing]
     if error.errno in _FULL:
         remedy = "make room there, then run the same command again; what is stored is kept"
-    return CogbiasError(f"{path}: cannot {doing} ({error.strerror or error}); {remedy}")
+    return CogbiasError(f"{path} cannot {doing} ({error.strerror or error}); {remedy}")
 
 
 @contextmanager
@@ -1004,7 +1004,7 @@ def _read_file(path: Path, schema: Schema) -> pd.DataFrame:
         raise
     except Exception as error:  # a damaged file can make a reader raise anything
         raise CogbiasError(
-            f"{path}: cannot be read as {path.suffix} ({first_line(error)}); export the table again"
+            f"{path} cannot be read as {path.suffix} ({first_line(error)}); export the table again"
         ) from None
 
 # %% ../nbs/00_tables.ipynb #bc67215c

@@ -60,7 +60,7 @@ STATUSES = {
         why="fewer than six clusters, or fewer than three in a stratum",
     ),
     Status.TOO_FEW_CLUSTERS: StatusWords(
-        "there is no interval beyond exactly these prompts",
+        "there is no interval beyond these prompts",
         "too few clusters",
         why="too few clusters for a statement about other prompts",
         number=False,
@@ -82,7 +82,7 @@ STATUSES = {
         "each condition always gives the same answer",
     ),
     Status.MOSTLY_EQUAL: StatusWords(
-        "most clusters show the same number, so the interval over them is too narrow",
+        "most clusters show the same number, so the interval based on them is too narrow",
         "most clusters equal, interval too narrow",
         claimable=True,
     ),
@@ -100,12 +100,12 @@ STATUSES = {
         "too few answers for this formula", "too few answers", number=False
     ),
     Status.POSITION_DOMINATED: StatusWords(
-        "most answers follow the position of an option, not its content",
-        "answers follow the position of an option",
-        why="most answers follow the position of an option, not its content",
+        "most answers depend on the position of an option, not its content",
+        "answers depend on option position",
+        why="most answers depend on the position of an option, not its content",
         number=False,
         by_place=True,
-        caveat="The answers follow the position of an option; quote the headline only together "
+        caveat="The answers depend on option position; quote the primary effect only together "
         "with its order consistency.",
     ),
     Status.POSITION_UNIDENTIFIABLE: StatusWords(
@@ -119,7 +119,7 @@ STATUSES = {
         "like an effect may be a preference for that position. Ask both orders.",
     ),
     Status.NO_COUNTERPART: StatusWords(
-        "only one of the conditions was asked, or exists at this level",
+        "only one of the conditions was run, or exists at this level",
         "one condition only",
         number=False,
     ),
@@ -290,7 +290,7 @@ LIKENESS = {  # word -> between the names of a participant and of people
     LikenessWord.STRONGER: "is stronger than",
     LikenessWord.WEAKER: "is weaker than",
     LikenessWord.OPPOSITE: "is opposite to",
-    LikenessWord.CANNOT_TELL: "may or may not differ from",
+    LikenessWord.CANNOT_TELL: "is not clearly like or unlike",
 }
 
 # %% ../nbs/words.ipynb #a0c4d1f0
@@ -377,21 +377,21 @@ _PLANTED = (
     "language model."
 )
 _CONSISTENCY = (
-    "*Order consistency* is the share of order pairs in which the same content was chosen, "
-    "*position locked* the share in which the same position was chosen."
+    "*Order consistency* is the share of reordered pairs in which the same content was chosen; "
+    "*position locking* is the share in which the same position was chosen."
 )
 _OF_A_BIAS = ReportWords(
-    opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive number means** "
+    opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive value means** "
     "that {positive}.",
     context="*Black: this participant, 95% interval. Green, where comparable results are known: "
     "people, as published. Gray: unbiased baselines, on the same prompts.*",
-    effect="*Default* is the main estimate: conditional on a readable answer, with "
-    "standard errors clustered by related prompts. *Published* is the formula of the paper, with "
+    effect="*Default* is the main estimate: conditional on a readable answer, with standard "
+    "errors clustered by set of related prompts. *Published* is the formula of the paper, with "
     "its quirks.",
-    levels="The headline within each level of a factor. The dotted line is the headline itself. "
+    levels="The primary effect at each level of a factor. The dotted line is the overall effect. "
     "Intervals are not adjusted for multiple comparisons.",
-    position="A participant that always takes the same position scores zero in every balanced "
-    f"design. {_CONSISTENCY} With two options, random choice gives 0.5 on both.",
+    position="A participant that always picks the same position scores zero in every "
+    f"counterbalanced design. {_CONSISTENCY} With two options, random choice gives 0.5 on both.",
     comparison="Scores of unbiased baselines on the same prompts, by the default and by the "
     "published formulas.",
     planted=_PLANTED.format("bias"),
@@ -401,20 +401,20 @@ _OF_A_BIAS = ReportWords(
 _OF_AN_ACCURACY = ReportWords(
     opening="**What is asked.** {summary}\n\n**What is right.** {norm}\n\n**Zero is** the best "
     "constant policy: always the option in the same position, or always the same words. **A "
-    "positive number means:** {positive}. This is an accuracy, not a bias.",
-    context="*Black: this participant, 95% interval. Gray: simulated responders, on the same "
+    "positive value means:** {positive}. This is an accuracy, not a bias.",
+    context="*Black: this participant, 95% interval. Gray: simulated baselines, on the same "
     "prompts. The marks show what is scored without reading the question: by guessing, by the "
     "best constant policy, and by knowing only the type of a bet.*",
     effect="*Default* is the main estimate: conditional on a readable answer, tied options "
     "share the credit. *Published* is the formula of the paper, with its quirks. "
     "Estimates on new items treat both items of a question as sampled units; those on exactly "
     "the published questions do not generalize to others.",
-    levels="The share of right answers within each level of a factor. A constant policy is right "
+    levels="The share of right answers at each level of a factor. A constant policy is right "
     "everywhere in some levels and nowhere in others, so a single level says little. "
     "Intervals are not adjusted for multiple comparisons.",
-    position="A participant that always takes the same position follows a constant policy, which "
+    position="A participant that always picks the same position follows a constant policy, which "
     f"is right whenever the right option is there. {_CONSISTENCY}",
-    comparison="Scores of simulated responders on the same prompts, by the default and by the "
+    comparison="Scores of simulated baselines on the same prompts, by the default and by the "
     "published formulas.",
     planted=_PLANTED.format("way of answering"),
     caveat="An accuracy above guessing is not evidence of understanding: compare it with the best "
@@ -424,9 +424,10 @@ _OF_AN_ACCURACY = ReportWords(
 REPORTS = {"bias": _OF_A_BIAS, "shift": _OF_A_BIAS, "accuracy": _OF_AN_ACCURACY}
 # what else stands beside a comparison with people
 SAME_SCALE = (
-    "The {unit} scale of the headline is the same for people and models, so sign and size may be "
-    "compared if the task is the same. The intervals express different kinds of uncertainty: a "
-    "model's is about other clusters of prompts, those of people are about other people."
+    "The {unit} scale of the primary effect is the same for people and models, so sign and size "
+    "may be compared if the task is the same. The intervals reflect different kinds of "
+    "uncertainty: a model's generalizes to other clusters of prompts, the human ones to other "
+    "people."
 )
 POOLED_SD = (
     "For people, a standardized difference (pooled SD) is divided by the spread between people; "
@@ -435,6 +436,6 @@ POOLED_SD = (
 )
 TYPED_IN = "typed in"  # grade of a human value that a user declared
 GRADES = (
-    "Grades: A, computed from open data; B, taken from a publication; C, taken from an original "
-    f"paper and not rechecked; {TYPED_IN}, declared together with a bias of your own."
+    "Grades: A, computed from open data; B, read in a publication; C, taken from an original "
+    f"paper and not rechecked; {TYPED_IN}, supplied by the author of a paradigm."
 )

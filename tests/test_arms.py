@@ -167,7 +167,7 @@ def test_who_reads_no_instructions_is_refused():
     given = ["--model", "sim/human", "--model", "encoder/bert@coin", "--paradigm", "bets/coin"]
     given += ["--arm", "none=", "--arm", "warned=Take care."]
     refused = json.loads(called("plan", *given, "--json"))["refused"]
-    said = "does not read instructions, so it cannot be asked in arms; leave it out"
+    said = "does not read instructions, so it cannot be run in arms; leave it out"
     assert {f"sim/human: {said}", f"encoder/bert@coin: {said}"} <= set(refused)
     found = CliRunner().invoke(app, ["run", *given])
     assert f"sim/human: {said}" in str(found.exception)

@@ -153,7 +153,7 @@ FAULTS = {
     "no tokenizer": (without_tokenizer, "has no tokenizer"),
     "another vocabulary": (edited(vocab_size=20), "its tokenizer is not that of its model"),
     "three labels": (three_labels, "3 outputs: entailment, neutral, contradiction"),
-    "never trained": (headless, "its head was never trained for choosing"),
+    "never trained": (headless, "its head was never trained to choose"),
     "a layer missing": (without_a_layer, "has no values for 1 of its weights, bert.encoder.la"),
     "torn": (torn, "safetensors cannot be read"),
     "its own code": (edited(auto_map=OWN_CODE), "brings its own code"),

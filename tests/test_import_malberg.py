@@ -455,7 +455,7 @@ def test_wrong_files(tmp_path: Path, tests: list[dict]) -> None:
     assert "put full_dataset.csv beside the decisions" in complaint_of(folder)
     folder = written(tmp_path / "more", tests)
     (folder / "other.csv").write_text("a,b\n1,2\n")
-    assert "other.csv: has neither the columns" in complaint_of(folder)
+    assert "other.csv has neither the columns" in complaint_of(folder)
     (folder / "other.csv").unlink()
     text = (folder / "full_dataset.csv").read_text()
     (folder / "full_dataset.csv").write_text(text.rstrip()[:-40])

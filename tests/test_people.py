@@ -91,7 +91,7 @@ def test_a_planted_effect_comes_back(shape, within, tmp_path):
     asked = ["import", "answers", str(file), "--paradigm", FRAMING, "--out", str(tmp_path / "o")]
     said = CliRunner().invoke(app, [*asked, "--participant", "people/mine", *columns])
     assert said.exit_code == 0, said.output
-    assert ("within people" if within else "between people") in said.output
+    assert ("within-subjects" if within else "between-subjects") in said.output
     found = headline(tmp_path / "o")
     assert (found["participant"], found["n_valid"]) == ("people/mine", 1200)
     assert found["ci_low"] < 0.3 < found["ci_high"] and found["ci_low"] > 0.1
@@ -150,7 +150,7 @@ def test_nobody_can_be_found_in_the_folder(tmp_path):
     assert b"example.org" not in held
     with Folder(tmp_path / "out") as folder:
         notes = " ".join(text for _, text in kept_notes(folder))
-    assert "between people" in notes
+    assert "between-subjects" in notes
 
 
 def by_lists(name: str, people: int, seed: int = 1) -> pd.DataFrame:

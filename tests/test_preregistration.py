@@ -23,9 +23,9 @@ def test_a_plan_is_written_down(tmp_path: Path) -> None:
         one = cb.paradigm(name)
         for words in (f"(`{name}`)", one.headline.title, one.positive.rstrip("."), one.norm):
             assert words in text
-    assert text.count("A headline counts as different from zero") == len(NAMES)
+    assert text.count("A primary effect is declared different from zero") == len(NAMES)
     for row in power:
         assert f"| {row['participant']} | {row['paradigm']} |" in " ".join(text.split())
-    assert "refusal, no_response" in text and "within the 3 headlines of each participant" in text
+    assert "refusal, no_response" in text and "3 primary effects of each participant" in text
     assert "Benjamini, Y." in text and "&#" not in text and "{{" not in text
     assert not (tmp_path / "out").exists()  # nothing is asked

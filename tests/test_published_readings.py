@@ -41,7 +41,7 @@ def read_in(folder: Path) -> tuple[object, pd.DataFrame]:
 def test_the_refusals_of_the_page_are_counted(folder):
     _, other = read_in(folder)
     counted = kinds_of_difference(other)
-    assert counted["difference"].tolist() == ["they read an answer in a refusal"]
+    assert counted["difference"].tolist() == ["they found an answer in a refusal"]
     assert counted["commonest: ours / theirs"].tolist() == [f"refusal / A ({len(other)})"]
     assert (other["prompt"] == "bandwagon_v3, control").sum() == 94
 

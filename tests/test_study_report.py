@@ -48,7 +48,7 @@ def test_it_says_who_is_not_real_and_what_was_found(biases):
 
 
 def test_each_participant_has_a_profile_beside_people(biases):
-    profiles = biases.partition("Beside people")[2].partition("Models and biases")[0]
+    profiles = biases.partition("Compared with people")[2].partition("Models and biases")[0]
     assert profiles.count("sim/") == 8
 
 

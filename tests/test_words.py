@@ -47,7 +47,8 @@ def pages() -> list[str]:
     "The templates of reports and of the site."
     notebooks = [json.loads(each.read_text()) for each in (HOME / "nbs/reports").glob("*.ipynb")]
     cells = ["".join(cell["source"]) for each in notebooks for cell in each["cells"]]
-    return cells + [each.read_text() for each in (HOME / "docs/pages").glob("*.html")]
+    told = [each.read_text() for each in (HOME / "docs/pages").glob("*.html")]
+    return cells + [re.sub(r"{[{%#].*?[#%}]}|<[^>]*>", " ", each) for each in told]
 
 
 def tables() -> list[str]:

@@ -44,7 +44,7 @@ def split_command(
     try:
         words = shlex.split(model)
     except ValueError as error:
-        raise CogbiasError(f"command/{printable(model)}: cannot be split ({error})") from None
+        raise CogbiasError(f"command/{printable(model)} cannot be split ({error})") from None
     if not words or not model.isprintable():
         raise CogbiasError(
             f"command/{printable(model)}: should name a program on one line, such as "
@@ -52,7 +52,7 @@ def split_command(
         )
     remedy = "the command line is stored and shown; let the program read it from its environment"
     if scrub(model) != printable(model):
-        raise CogbiasError(f"command/{words[0]}: holds what looks like a key; {remedy}")
+        raise CogbiasError(f"command/{words[0]} holds what looks like a key; {remedy}")
     for word, following in zip(words[1:], [*words[2:], ""]):
         option, sign, value = word.partition("=")
         value = value if sign else following.lstrip("-") == following and following
@@ -254,7 +254,7 @@ def check_allowed(
     "Refuse to start a program that the user did not allow on this line."
     if os.environ.get(_ALLOWED_BY) not in (str(os.getpid()), str(os.getppid())):
         raise CogbiasError(
-            f"command/{model}: would start this program; if you know what it does, add "
+            f"command/{model} would start this program; if you know what it does, add "
             "--allow-command (in Python: allow_command=True)"
         )
 

@@ -76,7 +76,7 @@ def encoder_class(
 
     if config.model_type not in _CLASS_OF_MODEL_TYPE:
         raise CogbiasError(
-            f"{source}: has the architecture {config.model_type!r}, for which there is no head "
+            f"{source} has the architecture {config.model_type!r}, for which there is no head "
             f"that scores a text; use {', '.join(_CLASS_OF_MODEL_TYPE)}, or ask a language model "
             f"as hf/NAME"
         )
@@ -161,7 +161,7 @@ def encoder_folder(
     if checkpoints is None or not place.is_dir():
         where = "no folder is named for such" if checkpoints is None else f"{place} is not there"
         raise CogbiasError(
-            f"encoder/{model}: is an encoder that is trained here, and {where}; train it with "
+            f"encoder/{model} is an encoder that is trained here, and {where}; train it with "
             f"cogbias train, or set checkpoints to the folder that contains {model}"
         )
     return model_folder(str(place.absolute()), "encoder", convert)
@@ -176,7 +176,7 @@ def to_safetensors(
 
     out = Path(out)
     if out.exists():
-        raise CogbiasError(f"{out}: already exists; name a new folder")
+        raise CogbiasError(f"{out} already exists; name a new folder")
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
     with readable(source, "weights", "get the model from a source you trust, as safetensors"):
         config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
@@ -248,17 +248,17 @@ def _check_head(source: str, folder: Path, config: Any, own: type, fresh_head: i
     other = head_of_another(folder, config, own)
     is_ours = "classifier.weight" in _shapes_of_weights(folder) and not other
     if fresh_head is not None and is_ours:
-        raise CogbiasError(f"{source}: has a trained head; leave fresh_head out")
+        raise CogbiasError(f"{source} has a trained head; leave fresh_head out")
     if fresh_head is not None or is_ours:
         return
     if other:
         raise CogbiasError(
-            f"{source}: has the head of another task ({other}), where an encoder that chooses has "
+            f"{source} has the head of another task ({other}), where an encoder that chooses has "
             f"that of {own.__name__} with one output; if it was trained to choose, save it as "
             f"that class, or train the checkpoint that it was made from with cogbias train"
         )
     raise CogbiasError(
-        f"{source}: its head was never trained for choosing, so its scores would be random; "
+        f"{source}: its head was never trained to choose, so its scores would be random; "
         f"fine-tune it with cogbias train, or ask for a random head by its seed: fresh_head=0"
     )
 
@@ -323,7 +323,7 @@ def load_encoder(
     lacking = [name for name in missing if fresh_head is None or not is_head(name)]
     if lacking:
         raise CogbiasError(
-            f"{source}: has no values for {len(lacking)} of its weights, {lacking[0]} among "
+            f"{source} has no values for {len(lacking)} of its weights, {lacking[0]} among "
             f"them; get the whole checkpoint"
         )
     if fresh_head is not None:
@@ -347,7 +347,7 @@ def pair_texts(
         lacks = "whose items have a system prompt, which an encoder does not read"
     if lacks:
         raise CogbiasError(
-            f"{source}: cannot be asked {item['paradigm']}, {lacks}; ask it bets/*, or put "
+            f"{source} cannot be asked {item['paradigm']}, {lacks}; ask it bets/*, or put "
             f"{item['paradigm']} to a language model as hf/NAME"
         )
     return {each["label"]: f"{question} {each['text']}" for each in item["options"]}
@@ -413,7 +413,7 @@ def scored_batches(
     for text, length in zip(distinct, lengths):
         if length > most:
             raise CogbiasError(
-                f"{source}: reads {most} tokens, and {text!r:.60} has {length}; leave that item "
+                f"{source} reads {most} tokens, and {text!r:.60} has {length}; leave that item "
                 f"out, texts are never truncated"
             )
     for batch in batches(lengths, batch_size):
@@ -613,7 +613,7 @@ def PARTICIPANT(model: str, **settings: Any) -> EncoderParticipant:
     "Factory that the registry calls."
     if "temperature" in settings:
         raise CogbiasError(
-            f"encoder/{model}: has no temperature, because it does not sample; ask encoders in "
+            f"encoder/{model} has no temperature, because it does not sample; ask encoders in "
             f"a separate study, without one"
         )
     check_settings(f"encoder/{model}", EncoderParticipant, settings, "has no setting {name!r}")

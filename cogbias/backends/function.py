@@ -84,7 +84,7 @@ def taken_by(
     further = {*OFFERED} - ({"prompt"} if by_place else set()) if any_name else set()
     names = [each for each in OFFERED if each in named | further]
     if not by_place and not names:
-        raise CogbiasError(f"{name}: takes no prompt; write it as 'def {name}(prompt): ...'")
+        raise CogbiasError(f"{name} takes no prompt; write it as 'def {name}(prompt): ...'")
     return Taken(by_place, tuple(names))
 
 
@@ -391,7 +391,7 @@ def function_participant(
     taken = taken_by(function, model)
     if settings.get("temperature") is not None and "temperature" not in taken.by_name:
         raise CogbiasError(
-            f"function/{model}: takes no temperature; add a parameter of that name, or leave it out"
+            f"function/{model} takes no temperature; add a parameter of that name, or leave it out"
         )
     own = {"revision": revision, "run": None if revision else run, "taken": taken}
     own |= {"model": model, "function": function}
@@ -401,6 +401,6 @@ def function_participant(
 def PARTICIPANT(model: str, **settings: Any) -> FunctionParticipant:
     "What the registry calls for a name that nobody has made known."
     raise CogbiasError(
-        f"function/{model}: is a Python function, and only the program that holds it can ask it; "
+        f"function/{model} is a Python function, and only the program that holds it can ask it; "
         f"call run(your_function, paradigm, name={model!r}) there"
     )

@@ -81,8 +81,8 @@ def fetch_model(
         return Path(snapshot_download(name, **wanted))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise CogbiasError(
-            f"{backend}/{model}: cannot be fetched ({type(error).__name__}); check the name, your "
-            f"access to it (hf auth login), and the connection; write a folder as "
+            f"{backend}/{model} cannot be downloaded ({type(error).__name__}); check the name, "
+            f"your access (hf auth login) and the connection; for a local folder, use "
             f"{backend}/./folder"
         ) from None
 
@@ -95,7 +95,7 @@ def model_configuration(
     try:
         return json_object(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise CogbiasError(f"{file}: cannot be read ({error}); download the file again") from None
+        raise CogbiasError(f"{file} cannot be read ({error}); download the file again") from None
 
 
 def model_folder(
@@ -115,7 +115,7 @@ def model_folder(
         raise CogbiasError(f"{backend}/{model}: {folder} has no .safetensors; {remedy}")
     if "auto_map" in model_configuration(folder):
         raise CogbiasError(
-            f"{backend}/{model}: brings its own code, which is not run here; use a model whose "
+            f"{backend}/{model} brings its own code, which is not run here; use a model whose "
             f"architecture transformers knows"
         )
     return folder
@@ -349,7 +349,7 @@ def _load_weights(folder: Path, device: str, dtype: str) -> Any:
     )
     if missing := sorted(report["missing_keys"]):
         raise CogbiasError(
-            f"{folder.name}: has no values for {len(missing)} of its weights, {missing[0]} among "
+            f"{folder.name} has no values for {len(missing)} of its weights, {missing[0]} among "
             f"them; get the whole {type(model).__name__}"
         )
     return model.to(device).eval()

@@ -200,7 +200,7 @@ _MEASURES = {
     "anchoring_index": "shift of the median per distance of the anchors",
     "anchoring_index_of_means": "the same with means",
     "anchor_pull": "way of the median from the control to a single anchor",
-    "cliffs_delta": "how much more often one number is the larger",
+    "cliffs_delta": "how often a treatment number is larger, minus how often it is smaller",
 }  # measure of cogbias.stats.numbers -> what it is
 ESTIMATORS = {
     name: Estimator(

@@ -144,8 +144,9 @@ def _why_empty(contrast: Contrast, layout: Layout) -> str:
         if not any(layout.at(factor, level).any() for level in levels)
     ]
     if lacking:
-        return f"the items hold no {' and no '.join(lacking)}, which the headline is about; add it"
-    return "no trial answers an item of the headline contrast; collect answers first"
+        said = f"the items hold no {' and no '.join(lacking)}"
+        return f"{said}, which the primary effect is about; add it"
+    return "no trial answers an item of the primary contrast; collect answers first"
 
 
 def headline_rows(

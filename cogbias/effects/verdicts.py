@@ -50,7 +50,7 @@ class Analysis:
     family: Annotated[
         Literal[*FAMILIES],
         Setting(
-            "headlines corrected together: of the study, of one participant, of one paradigm",
+            "primary effects corrected together: of the study, of one participant, of one paradigm",
             "the name of a family",
         ),
     ] = "participant"
@@ -108,8 +108,8 @@ def headlines(
         ["participant", "paradigm"]
     ].values:
         raise CogbiasError(
-            f"effects table: {who} has more than one headline in {name}; give a table in which "
-            "each participant occurs once in a paradigm"
+            f"effects table: {who} has more than one primary effect in {name}; give a table in "
+            "which each participant occurs once in a paradigm"
         )
     return found
 
@@ -270,7 +270,7 @@ def decide(
     )
     count = said["p_adjusted"].groupby(said["family"]).transform("count")
     said["family"] = [
-        f"{counted(n, 'headline')} of {family}" if n else None
+        f"{counted(n, 'primary effect')} of {family}" if n else None
         for n, family in zip(count, said["family"])
     ]
     decided = effects.astype(DECIDED)

@@ -112,7 +112,7 @@ def check_base_url(
         raise CogbiasError("base_url comes from a record, which keeps no secrets; give it again")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise CogbiasError(
-            f"base_url for {parts.hostname}: holds a password or a query, which would be stored; "
+            f"base_url for {parts.hostname} holds a password or a query, which would be stored; "
             f"put keys into the environment"
         )
     return url.rstrip("/")

@@ -262,8 +262,9 @@ class HostedSettings(ServerSettings):
         key = os.environ.get(self.api_key_env)
         if not key and url == self.home:
             raise CogbiasError(
-                f"{package}: the environment variable {self.api_key_env} has no key for {url}; set "
-                f"it, or name another server with base_url or {package.upper()}_BASE_URL"
+                f"{package}: the environment variable {self.api_key_env} is not set, and {url} "
+                f"needs a key; set it, or use another server with --base-url or "
+                f"{package.upper()}_BASE_URL"
             )
         keep_out(key or "")
         more = {"transport": self.transport} if self.transport else {}

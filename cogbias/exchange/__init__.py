@@ -62,8 +62,8 @@ def read_tables(
     files = {each.stem: each for each in Path(path).glob("*.*") if each.suffix in TABLES}
     for name in sorted({"items", "trials"} - files.keys()):
         raise CogbiasError(
-            f"{path}: has no {name}.csv; name a folder with both, such as 'cogbias export csv' "
-            "writes; items that are to be asked go to --items"
+            f"{path} has no {name}.csv; give a folder with items.csv and trials.csv, as written "
+            "by 'cogbias export csv'; to ask a model your own items, use 'cogbias run --items'"
         )
     every = load_items(files["items"])
     _, trials = given_table(files["trials"], TRIALS, beside=READ_BY_OTHERS)
@@ -171,7 +171,7 @@ class Export(NamedTuple):
 def _of_tables(ending: str) -> Export:
     "Tables of one ending."
     example = f"{ending[1:]} outputs/demo --out tables"
-    meaning = f"items, trials and effects as {ending}; of a paradigm its items, in a file"
+    meaning = f"items, trials and effects as {ending}; for a paradigm, a single file of its items"
     return Export(meaning, example, partial(_to_files, ending), partial(_to_file, ending))
 
 
@@ -179,23 +179,23 @@ EXPORTS = MappingProxyType(
     {
         **{each[1:]: _of_tables(each) for each in TABLES},
         "datasets": Export(
-            "Parquet files with a data card, for the Hugging Face hub",
+            "Parquet files with a dataset card, for the Hugging Face Hub",
             "datasets outputs/demo --out card",
             lambda outputs, out: save_datasets(_tables_of(outputs), out),
         ),
         "psych-ds": Export(
-            "CSV files by the rules of Psych-DS, with every column described",
+            "CSV files in Psych-DS format, with every column described",
             "psych-ds outputs/demo --out psych_ds",
             lambda outputs, out: save_psych_ds(_tables_of(outputs), out),
         ),
-        "inspect": Export("logs of inspect_ai", "inspect outputs/demo --out logs", save_logs),
+        "inspect": Export("inspect_ai logs", "inspect outputs/demo --out logs", save_logs),
         "inspect-evals": Export(
-            "a repository with a task of inspect_ai and its entry in the register of Inspect Evals",
+            "a repository with an inspect_ai task and its entry for the Inspect Evals register",
             "inspect-evals classic/framing --out cogbias_framing",
             paradigm=save_repository,
         ),
         "lm-eval": Export(
-            "tasks of lm-evaluation-harness, one for each condition",
+            "lm-evaluation-harness tasks, one per condition",
             "lm-eval classic/framing --out tasks",
             paradigm=lambda asked, out: save_tasks(asked.items(), out),
         ),
@@ -205,7 +205,7 @@ EXPORTS = MappingProxyType(
             people=save_experiment,
         ),
         "qualtrics": Export(
-            "the same questions as a survey of Qualtrics, in its text format",
+            "the same questions in a Qualtrics survey, as a text file",
             "qualtrics classic/framing --out survey.txt",
             people=save_survey,
         ),

@@ -86,12 +86,12 @@ def part_of(
     names = {each: matching(each, found.items) for each in paradigms}
     for pattern, named in names.items():
         if not named:
-            check_known(pattern, found.items, f"{found.name}: has no paradigm {pattern!r}")
+            check_known(pattern, found.items, f"{found.name} has no paradigm {pattern!r}")
     tables = {}
     for name in sorted({each for named in names.values() for each in named}):
         table = found.items[name]
         for factor, levels in where.items():
-            check_known(factor, table, f"{name}: has no factor {factor!r}")
+            check_known(factor, table, f"{name} has no factor {factor!r}")
             table = table[table[factor].map(str).isin(levels)]
         if len(table):
             tables[name] = table.reset_index(drop=True)
@@ -103,7 +103,7 @@ def part_of(
         cells += [cell._replace(item_ids=asked, given=given)] if given else []
     if found.cells and not cells:
         levels = ", ".join(f"{name}={'|'.join(map(str, some))}" for name, some in where.items())
-        raise CogbiasError(f"{found.name}: has no answers where {levels}; see its items")
+        raise CogbiasError(f"{found.name} has no answers where {levels}; see its items")
     return found._replace(items=tables, cells=cells)
 
 # %% ../../nbs/exchange/answers.ipynb #105963aa

@@ -262,7 +262,7 @@ def read_logs(
                 cell[given.item_id, given.repeat] = given
     if not cells:
         raise CogbiasError(
-            f"{path}: has no samples of cogbias items; run 'inspect eval cogbias/NAME'"
+            f"{path} has no samples of cogbias items; run 'inspect eval cogbias/NAME'"
         )
     return Imported(
         f"logs of inspect in {path.name}",

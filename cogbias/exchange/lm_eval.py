@@ -118,7 +118,7 @@ def read_samples(
     }
     if not any(found.values()):
         raise CogbiasError(
-            f"{path}: has no samples of cogbias items; run lm-eval with --log_samples"
+            f"{path} has no samples of cogbias items; run lm-eval with --log_samples"
         )
     return Imported(
         f"samples of lm-eval in {Path(path).name}",

@@ -352,7 +352,7 @@ def _kind_of(name: str, path: Path) -> str:
     if {"raw_control", "raw_treatment", "bias", "scenario", "remarks", *CONDITIONS} <= header:
         return "tests"
     raise CogbiasError(
-        f"{name}: has neither the columns of the published tests nor of decisions; leave it out"
+        f"{name} has neither the columns of the published tests nor of decisions; leave it out"
     )
 
 
@@ -363,7 +363,7 @@ def _once(tests: Iterable[PublishedTest]) -> list[PublishedTest]:
         first = known.setdefault((test.paradigm, test.key), test)
         if first[4:] != test[4:] or (first is not test and first.number and test.number):
             raise CogbiasError(
-                f"{test.record.place}: differs from {first.record.place}, which is the same "
+                f"{test.record.place} differs from {first.record.place}, which is the same "
                 "instance of this bias and scenario; import one data set at a time"
             )
         if first.number is None:
@@ -385,7 +385,7 @@ def read_malberg(
     left_out["test cases without a value that was drawn for them"] = len(tests) - len(usable)
     if not usable or by_kind["decisions"] and not numbered:
         raise CogbiasError(
-            f"{path}: has no test cases of the thirty biases, with ids; put full_dataset.csv "
+            f"{path} has no test cases of the thirty biases, with ids; put full_dataset.csv "
             "beside the decisions: it has the texts, scenarios and drawn values"
         )
     every = (each for file in by_kind["decisions"] for each in _decisions(file, numbered, left_out))

@@ -196,11 +196,11 @@ def _long_rows(
 
 def design_of(
     items: pd.DataFrame,  # from with_people
-) -> str:  # begins with between people, within people or mixed
+) -> str:  # begins with between-subjects, within-subjects or mixed
     "Whether a person answered in one condition or in several, in words."
     each = items.groupby("answered_by")[["condition", "cluster"]].nunique()
     several, wordings = (each["condition"] > 1).mean(), each["cluster"]
-    kind = {0: "between people", 1: "within people"}.get(several, "mixed")
+    kind = {0: "between-subjects", 1: "within-subjects"}.get(several, "mixed")
     many = " to ".join(map(str, sorted({wordings.min(), wordings.max()})))
     return (
         f"{kind}: {several:.0%} of {len(each):,} people answered in both conditions; each answered "
@@ -226,9 +226,11 @@ def read_answers(
     to_items = rows.dropna(subset="item_id")
     kept = to_items.drop_duplicates(["person", "item_id"])  # what a person answered first
     if kept.empty:
+        example = items.iloc[0]
         raise CogbiasError(
-            f"no answer is to an item of {asked.name}; name wording and condition as in "
-            f"{[*known][-1]!r}, in two columns or, in a wide table, at its head"
+            f"no answer matches an item of {asked.name}; give wording and condition, such as "
+            f"{example['cluster']!r} and {example['condition']!r}, in two columns or, in a wide "
+            "table, in the column names"
         )
     salt = content_hash(table.cells.to_csv())
     number = pd.Series(pd.factorize(kept["person"])[0])
@@ -270,7 +272,7 @@ def _left_out_lines(
     unread = [each.response or "" for each in answers if each.status != "ok"]
     lines = {
         f"{table.previews} previews of the survey were left out": table.previews,
-        f"{len(others):,} rows are no answer to an item and were left out"
+        f"{len(others):,} rows match no item and were left out"
         + (f", such as {example!r:.60}" if example else ""): others,
         f"{again:,} answers to an item that the person had answered before were left out": again,
         f"{failed:,} people failed the attention check and are included; leave them out with "

@@ -86,7 +86,7 @@ def files_of(
             left -= size
             if left < 0:
                 most = f"{LARGEST_ARCHIVE / 1e6:.0f} MB unpacked"
-                raise CogbiasError(f"{path}: is more than {most}; use the file as published")
+                raise CogbiasError(f"{path} is more than {most}; use the file as published")
             if name.endswith(tuple(endings)) and not _is_hidden(name):
                 found[name] = read()
     except FileNotFoundError:
@@ -95,11 +95,11 @@ def files_of(
         ) from None
     except _DAMAGED as error:
         raise CogbiasError(
-            f"{path}: cannot be read as a zip file ({first_line(error)}); fetch the file again"
+            f"{path} cannot be read as a zip file ({first_line(error)}); download the file again"
         ) from None
     if not found:
         wanted = " or ".join(filter(None, endings)) or "such"
-        raise CogbiasError(f"{path}: has no {wanted} file; use it as published")
+        raise CogbiasError(f"{path} has no {wanted} file; use it as published")
     return {name: found[name] for name in sorted(found)}
 
 # %% ../../nbs/exchange/rows.ipynb #e4eeb856

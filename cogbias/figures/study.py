@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # %% ../../nbs/figures/01_study.ipynb #3e545f0e
-DIRECTION = "towards the human bias →"  # on every axis that has a direction; upright it points up
+DIRECTION = "toward the human bias →"  # on every axis that has a direction; upright it points up
 MORE_RIGHT = "more right than the best constant policy →"  # the same of an accuracy
 _SERIES = ("#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#D55E00", "#009E73")  # of lines and points
 _MARKERS = "osvPXdp*"
@@ -181,7 +181,7 @@ def model_bias_heatmap(
         annot=wide["text"].reindex(columns=columns),
         fmt="",
         cmap=LinearSegmentedColormap.from_list(
-            "towards the bias", [COLOURS["control"], "#FFFFFF", COLOURS["treatment"]]
+            "toward the bias", [COLOURS["control"], "#FFFFFF", COLOURS["treatment"]]
         ),
         vmin=-reach,
         vmax=reach,

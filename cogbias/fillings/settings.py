@@ -80,6 +80,6 @@ def write_settings(
     }
     rows = [{"industry": name, **each} for name in asked for each in read.get(name, [])]
     if not rows:
-        raise CogbiasError(f"{participant.name}: no answer holds a list of settings")
+        raise CogbiasError(f"{participant.name}: no answer has a list of settings")
     save_table(pd.DataFrame(rows).drop_duplicates(["industry", "position"]), Path(path))
     return WrittenSettings(business_settings(path), [name for name in asked if not read.get(name)])

@@ -215,7 +215,7 @@ def _without_torn_line(path: Path) -> None:
     "Take away a last line that was cut off by a kill; an answer is written as whole lines."
     content = path.read_bytes()
     if content and content[:1] != b"{":
-        raise CogbiasError(f"{path}: is not a table of fillings; name another file")
+        raise CogbiasError(f"{path} is not a table of generated texts; name another file")
     os.truncate(path, content.rfind(b"\n") + 1)
 
 # %% ../../nbs/fillings/00_writing.ipynb #b5e9a234
@@ -304,7 +304,7 @@ def generate(
         )
     check_writer(participant)
     if path.suffix != ".jsonl" or check_file(path, LARGEST_TABLE).is_dir():
-        raise CogbiasError(f"{path}: fillings are written as lines; name a .jsonl file")
+        raise CogbiasError(f"{path}: generated texts are written as lines; name a .jsonl file")
     chosen = chosen_settings(settings, seed).to_dict("records")
     stories = [(setting, instance) for setting in chosen for instance in range(instances)]
     asked = 0

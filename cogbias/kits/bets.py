@@ -515,12 +515,12 @@ NO_PEOPLE = (
 )
 MUCH_FOR_NOTHING = (
     "Guessing, never betting and every other constant policy earn a third of these bets where "
-    "there are two sides, and who knows whether the expensive item can be won, and nothing else, "
-    "earns two thirds. Of the published questions these policies earn half and three quarters: "
-    "an accuracy of 75% is there no sign of betting well."
+    "there are two sides, and a participant that knows only whether the expensive item can be won "
+    "earns two thirds. Of the published questions these policies earn half and three quarters: an "
+    "accuracy of 75% is no sign of betting well there."
 )
 UNSAID = (
-    "The published question names no wager. That the right choice is right takes one between the "
+    "The published question names no wager. The right choice is right only for a wager between the "
     "fair stakes for the two things."
 )
 

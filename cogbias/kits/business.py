@@ -39,7 +39,7 @@ def _settings_in(file: Path) -> pd.DataFrame:
     table = load_table(file, SETTINGS)
     names = pd.Series(map(setting_name, table["industry"], table["position"]), dtype="object")
     if names.empty:
-        raise CogbiasError(f"{file}: has no rows; write one setting at least")
+        raise CogbiasError(f"{file} has no rows; write one setting at least")
     if names.duplicated().any():
         twice = names[names.duplicated()].iloc[0]
         raise CogbiasError(

@@ -86,7 +86,9 @@ def _usual_fields_of_contrast(question: Question, unscored: Mapping[str, str]) -
     return {"score": dict.fromkeys(["target", *others], 0.0) | {"target": 1.0}}
 
 # %% ../../nbs/kits/classic.ipynb #1d856c5f
-DOMINANCE = "how much more often a treatment answer lies towards the bias than a control answer"
+DOMINANCE = (
+    "how often a treatment answer is more biased than a control answer, minus how often it is less"
+)
 GROWS = "Cohen's d of the published wording; it grows as answers become more consistent"
 INFINITE = (
     "Cohen's d of the published wording; "

@@ -78,7 +78,7 @@ def prompt_fault(
 ) -> str:  # what is wrong with it; empty where nothing is
     "What a prompt or an option may not contain."
     if not text.strip():
-        return "is empty; write the text"
+        return "empty; write the text"
     if odd := _MISNAMED_GAP.search(text):
         return (
             f"has a brace that belongs to no gap, at {odd[0]!r}; write a gap as {{name}}, in small "
@@ -95,7 +95,7 @@ def _refused(fault: str) -> None:
 
 def _one_line(text: str) -> str:
     "A text for readers, on one line."
-    _refused(text_fault(text) if text.strip() else "is empty; write the text")
+    _refused(text_fault(text) if text.strip() else "empty; write the text")
     return " ".join(text.split())
 
 
@@ -107,7 +107,7 @@ def _asked(text: str) -> str:
 
 def _offered(text: str) -> str:
     "An option."
-    _refused("has several lines; write it on one" if "\n" in text.strip() else "")
+    _refused("several lines; write it on one" if "\n" in text.strip() else "")
     return _asked(text)
 
 
@@ -200,7 +200,7 @@ class NumberAsked(Checked):
     low: Number = Field(0, description="smallest number that counts as an answer")
     high: Number | None = Field(None, description="largest number that counts as an answer")
     bias: Literal["higher", "lower"] | None = Field(
-        None, description="where the bias moves the number; without it, higher"
+        None, description="where the bias moves the number; by default, higher"
     )
 
     @model_validator(mode="after")
@@ -216,14 +216,14 @@ class Human(Checked):
     "What people did."
 
     label: Line = Field(description="who they were")
-    estimate: Number = Field(description="the effect, in the unit of the headline")
+    estimate: Number = Field(description="the effect, in the unit of the primary effect")
     source: Line = Field(description="where it was published")
     ci_low: Number | None = Field(None, description="lower limit")
     ci_high: Number | None = Field(None, description="upper limit")
     n: int | None = Field(None, gt=0, description="how many people")
     note: str = Field("", description="what a reader should know")
-    measure: Line | None = Field(None, description="which contrast; without it, the headline")
-    unit: Line | None = Field(None, description="without it, that of the headline")
+    measure: Line | None = Field(None, description="which contrast; by default, the primary effect")
+    unit: Line | None = Field(None, description="by default, that of the primary effect")
 
     @model_validator(mode="after")
     def _lies_in_its_interval(self) -> "Human":
@@ -273,9 +273,9 @@ class Answers(Checked):
 class Declaration(Checked):
     "What every bias file may say."
 
-    name: str | None = Field(None, description="name behind own/; without it, that of the file")
-    source: Line | None = Field(None, description="the papers; without it, a design of your own")
-    caveats: list[Line] = Field([], description="what a reader should mind")
+    name: str | None = Field(None, description="name after own/; by default, that of the file")
+    source: Line | None = Field(None, description="the papers; by default, a design of your own")
+    caveats: list[Line] = Field([], description="what a reader should keep in mind")
     persona: Told | None = Field(None, description="who the participant is told to be")
     system: Told | None = Field(
         None, description='the system message, instead of the usual one; "" sends none'
@@ -295,18 +295,20 @@ class Own(Declaration):
     "A design written as a whole."
 
     title: Line = Field(description="heading of its reports")
-    bias: Line = Field(description="a noun that stands after 'shows a'")
+    bias: Line = Field(description="a noun that fits after 'shows a'")
     summary: Line = Field(description="the bias, for someone who has never heard of it")
     norm: Line = Field(description="what someone without the bias does, and why")
     positive: Line = Field(description="what a positive effect means")
-    conditions: Each[Line] = Field(description="control and treatment in a few words each")
+    conditions: Each[Line] = Field(description="control and treatment, in a few words each")
     wordings: list[Wording] = Field(
-        min_length=1, max_length=2000, description="a CSV file beside this one, or [[wordings]]"
+        min_length=1,
+        max_length=2000,
+        description="your own wordings: a CSV file next to this one, or [[wordings]]",
     )
     measure: Name | None = Field(
-        None, description="name of the headline in tables; without it, made from bias"
+        None, description="name of the primary effect in tables; by default, made from bias"
     )
-    compares: Line | None = Field(None, description="the headline in words")
+    compares: Line | None = Field(None, description="the primary effect in words")
     smallest: Annotated[Number, AfterValidator(_above_zero)] | None = Field(
         None, description="smallest effect of interest, in the unit of the effect"
     )
@@ -328,12 +330,20 @@ class Reworded(Declaration):
 
     based_on: str = Field(description="a paradigm that ships, whose design this one takes over")
     title: Line | None = Field(None, description="heading of its reports")
-    bias: Line | None = Field(None, description="a noun that stands after 'shows a'")
-    summary: Line | None = Field(None, description="the bias, for who has never heard of it")
+    bias: Line | None = Field(None, description="a noun that fits after 'shows a'")
+    summary: Line | None = Field(
+        None, description="the bias, for someone who has never heard of it"
+    )
     norm: Line | None = Field(None, description="what someone without the bias does, and why")
     positive: Line | None = Field(None, description="what a positive effect means")
-    conditions: Each[Line] | None = Field(None, description="control and treatment in a few words")
-    wordings: list[Wording] = Field([], max_length=2000, description="wordings of your own")
+    conditions: Each[Line] | None = Field(
+        None, description="control and treatment, in a few words each"
+    )
+    wordings: list[Wording] = Field(
+        [],
+        max_length=2000,
+        description="your own wordings: a CSV file next to this one, or [[wordings]]",
+    )
     keep_wordings: bool = Field(False, description="ask the wordings of based_on too")
     settings: dict[str, Any] = Field({}, description="arguments of the items() of based_on")
 
@@ -393,7 +403,7 @@ def _said(model: type[Declaration], held: Any, error: Mapping[str, Any]) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] == "missing":
-        return f"is missing; write it{told}"
+        return f"missing; add it{told}"
     if error["type"] != "extra_forbidden":
         wanted = error["msg"].removeprefix("Input ").removeprefix("Value ")
         return f"{wanted}, not {error['input']!r:.60}{told}"
@@ -596,7 +606,7 @@ def _filled_gap(wording: Wording, name: str, gaps: Gaps) -> Any:
     "What a wording says of a gap, a number or a factor."
     value = wording.get(name)
     if value in (None, ""):
-        raise CogbiasError("is missing; write what fills it")
+        raise CogbiasError("missing; write what fills it")
     if name in gaps.words:
         return _word(wording, name, gaps)
     if name in gaps.numbers:

@@ -99,7 +99,7 @@ def _shared_options(own: Own, faults: Faults) -> dict[str, tuple[tuple[str, str]
     "The options that all wordings share, by condition."
     found = {}
     if own.options and not own.target:
-        faults.note("target", "is missing; write the option that shows the bias")
+        faults.note("target", "missing; write the option that shows the bias")
     elif own.options:
         for condition, texts in by_condition(own.options).items():
             with faults.at("target"):

@@ -120,7 +120,7 @@ def _reworded_contents(own: Reworded, question: Question, faults: Faults) -> tup
     _note_strange(own, takes, [each.name for each in kept], faults)
     for each in own.wordings:
         if known and each.truth is None:
-            said = "is missing; write the right number, from which the effect is measured"
+            said = "missing; write the right number, from which the effect is measured"
             faults.note(f"wordings.{each.wording}.truth", said)
     return (*kept, *(content_set(each, gaps, faults) for each in own.wordings))
 
@@ -133,7 +133,7 @@ def check_variants(
 ) -> None:
     "Note what is wrong with a choice of variants."
     if "base" not in chosen:
-        faults.note("variants", "base is not among them, which has the headline; add it")
+        faults.note("variants", "base, which has the primary effect, is not among them; add it")
     if "no_persona" in chosen and not persona:
         faults.note("variants", "no_persona reads as base where there is no persona; leave it out")
     if {"odd", "large"} & {*chosen} and not {*numbers} & {*SCALED, *DECLARED}:

@@ -412,7 +412,7 @@ def written_stories(
     stories, left_out, told = [], 0, set()
     for key, rows in mine.groupby(["setting", "instance", "generator"], sort=False):
         setting, instance, writer = key
-        said = f"the fillings refer to the setting {setting!r:.60}, whose file is not given"
+        said = f"the generated texts refer to the setting {setting!r:.60}, whose file is not given"
         check_known(setting, known, f"{case.name}: {said}")
         texts = sound_texts(case, rows)
         same = setting, *sorted(texts.items())
@@ -425,7 +425,8 @@ def written_stories(
         stories.append(Story(known[setting], int(instance), texts, name, writer, called))
     if not stories:
         raise CogbiasError(
-            f"{case.name}: no story in this table is whole and sound; generate fillings first"
+            f"{case.name}: no story in this table is complete and free of flaws; generate texts "
+            "first"
         )
     return sharing_text(stories), left_out
 
@@ -623,10 +624,10 @@ def _contrasts_of_ratings(about: About, case: Scenario) -> Iterator[Contrast]:
         yield _of_ratings("rating_nearer", title)
     else:
         title = f"{about.title}: shift of the rating"
-        note = f"in lengths of the scale, towards the bias; zero is {case.norm.says}"
+        note = f"in lengths of the scale, in the direction of the bias; zero is {case.norm.says}"
         meant = {} if case.norm.is_same else {"sense": "shift"}
         yield _of_ratings("rating_shift", title, note=note, **scaled, **meant)
-        title = "Pairs that shift towards the bias, minus away from it"
+        title = "Pairs that shift toward the bias, minus away from it"
         yield _of_ratings("rating_direction", title)
     published = {"unit": "m", "replication": True}
     note = "relative to where on the scale an answer sits; see a random responder's"

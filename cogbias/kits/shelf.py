@@ -54,7 +54,7 @@ def read_shelf(
     sets = toml_table(str(path), given_text(Path(from_home(path))))
     sets.pop("gaps", None)  # of a copy of a shelf that ships
     if not sets:
-        raise CogbiasError(f"{path}: has no sets; write a table of texts")
+        raise CogbiasError(f"{path} has no sets; write a table of texts")
     for name, gap, fault in set_faults(sets, gaps):
         raise CogbiasError(f"{path}: set {name!r}, gap {gap!r}: {fault}")
     return sets

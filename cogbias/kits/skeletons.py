@@ -19,7 +19,7 @@ from ..tables import CogbiasError, check_known, shipped, whole_file
 def _refuse_taken(place: Path) -> None:
     "Refuse to write over a file."
     if place.exists() or place.is_symlink():
-        raise CogbiasError(f"{place}: already exists; choose another name, or move it away")
+        raise CogbiasError(f"{place} already exists; choose another name, or move it away")
 
 
 SKELETONS = {  # kit -> ending of each of its files

@@ -107,7 +107,7 @@ def paradigm_of_data(
     def items(seed: Seed = 0, **given: Any) -> pd.DataFrame:  # as they were asked
         "The items that were kept."
         if given and given != settings:
-            raise CogbiasError(f"{kept['name']}: was kept as it was asked, with {settings}")
+            raise CogbiasError(f"{kept['name']} was kept as it was asked, with {settings}")
         return table.copy()
 
     listed = {name: tuple(kept[name]) for name in ("caveats", "breakdown", "people")}

@@ -90,7 +90,7 @@ def _place_of_target(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     if place.nunique() == 1:
         where = "last" if (place == last).all() else f"in position {place[0]}"
         where = "first" if place[0] == 1 else where
-        remedy = "ask both orders of the options, or vary the position between wordings"
+        remedy = "use both orders of the options, or vary the position between wordings"
         if (2 * place == last + 1).all():
             remedy = "both orders keep it in the middle; vary the position between wordings"
         said = (
@@ -103,7 +103,7 @@ def _place_of_target(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     apart = targets.groupby("condition")[["last", "place"]].value_counts(normalize=True)
     apart = apart.unstack("condition").fillna(0.0)
     if not even and (apart.max(axis=1) - apart.min(axis=1)).max() > 0.01:
-        said = "the target is in other positions under treatment than under control"
+        said = "the target is in different positions under treatment and under control"
         remedy = "use the same order of options in both conditions"
         yield Finding("position_by_condition", True, said, remedy)
 
@@ -247,7 +247,7 @@ def _findings(paradigm: Paradigm, items: pd.DataFrame, power: Power, unit: str) 
         seen = f"only effects of at least {power.present_from:.2f} are detectable"
         seen = seen if isfinite(power.present_from) else "hardly any effect is detectable"
         said = f"with one answer to each prompt, {seen}"
-        yield Finding("blind", False, said, "ask more repeats (--repeats), or write more wordings")
+        yield Finding("blind", False, said, "use more repeats (--repeats), or write more wordings")
 
 
 def _asked_in(paradigm: Paradigm, made: pd.DataFrame, asked: pd.DataFrame) -> str:
@@ -258,7 +258,7 @@ def _asked_in(paradigm: Paradigm, made: pd.DataFrame, asked: pd.DataFrame) -> st
     told = counted(len(paradigm.wordings.given), "wording")
     told += f", {units_in_words(size_of(made), paradigm)}"  # as `list` says it
     if count < made["cluster"].nunique():
-        told += f"; the headline is estimated from {count} of them"
+        told += f"; the primary effect is estimated from {count} of them"
     return told
 
 

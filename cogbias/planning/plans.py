@@ -133,9 +133,9 @@ def _price_lines(study: Study, prices: Mapping[str, Price | None], usd: float) -
 
 _UNMET = (
     "no answers here yet, so this is based on the settings alone; if the server returns "
-    "probabilities, each prompt is asked once, regardless of the number of repeats"
+    "probabilities, each prompt is sent once, regardless of the number of repeats"
 )
-_MET = "as in the last run; a new revision would be asked everything again"
+_MET = "as in the last run; a new revision would have to answer everything again"
 
 
 def _known_by(cell: PlannedCell) -> str:
@@ -249,13 +249,13 @@ _OF_MODELS |= {"tokens_out": "tokens out", "usd": "usd", "most_usd": "usd at mos
 _OF_POWER = {"participant": "participant", "paradigm": "paradigm", "clusters": "clusters"}
 _OF_POWER |= {"present_from": "present from", "zero_absent": "zero absent"}
 _OF_POWER |= {"smallest": "of interest"}
-TITLE_OF_POWER = "What this plan can show"
+TITLE_OF_POWER = "What this plan can detect"
 _MEANING_OF_POWER = (
     "present from: the smallest true effect that is detectable with 80% power",
     "zero absent: how often a true effect of zero would be called absent",
     "of interest: the smallest effect of interest; an absent effect is smaller than this",
-    "P-values are corrected across the headlines of a participant; power assumes that each of the "
-    "others is conclusive.",
+    "P-values are corrected across the primary effects of a participant; power assumes that each "
+    "of the others is conclusive.",
 )
 
 
@@ -311,7 +311,7 @@ def plan_lines(
     if open_end := int((cells["most_missing"] > cells["missing"]).sum()):
         lines.insert(
             0,
-            f"{open_end} of {len(cells)} cells are asked until enough answers are readable: the "
+            f"{open_end} of {len(cells)} cells are run until enough answers are readable; the "
             "numbers assume that every answer is, the maximum that all attempts are used",
         )
     return [*lines, *dict.fromkeys(filter(None, cells["note"])), *planned.notes]

@@ -236,7 +236,7 @@ def power_of(
 
     clusters, unit = design.clusters, design.unit
     if not clusters:
-        return Power(0, why_none="none of the compared prompts are asked")
+        return Power(0, why_none="none of the compared prompts are included")
     if clusters < CLAIMS_FROM:
         return Power(clusters, why_none=STATUSES["few_clusters"].why)
     level, error, of_t = rule.level, design.error(spread, answers), t(max(design.df, 1))
@@ -289,7 +289,9 @@ def _lacking(cell: PlannedCell, headline: Contrast, answers: float) -> str:
     weighted = {name for name, weight in (headline.weights or {}).items() if weight}
     rows = selected(cell.items, headline)
     if empty := sorted(weighted - set(rows["stratum"])):
-        return f"no prompts are asked in {' or '.join(empty)}, so there is no {headline.measure}"
+        return (
+            f"no prompts are included from {' or '.join(empty)}, so there is no {headline.measure}"
+        )
     return "" if answers else "none of the planned answers can be read"
 
 

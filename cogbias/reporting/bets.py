@@ -86,9 +86,9 @@ def shown(
 
 # %% ../../nbs/reporting/05_bets.ipynb #8c07e15a
 CONSTANT = "the best constant policy"
-READS_NOTHING = "reads no question"
+READS_NOTHING = "does not read the question"
 # bar -> how readers are told
-BARS = {"constant_policy": CONSTANT, "type_only": "sees which bets to take, and no more"}
+BARS = {"constant_policy": CONSTANT, "type_only": "knows only which bets to take"}
 
 
 class Bets:
@@ -248,7 +248,7 @@ VALUE_KEYS = {
 }
 LETTERS = {
     "same choice": ("order_consistency", "condition={asked}"),
-    "place decides": ("position_locked", "condition={asked}"),
+    "position decides": ("position_locked", "condition={asked}"),
 }
 
 
@@ -291,7 +291,7 @@ def transfer_means(
     "What training on one kind of bet does for the others, over the kinds of the paper."
     several = carried["trained on"].str.contains(" and ")
     table = carried[carried["asked"].isin(BETS)].assign(
-        **{"encoders": carried["made"].replace("", "those asked here")},
+        **{"encoders": carried["made"].replace("", "those run here")},
         **{"trained on": several.map({False: "one kind of bet", True: "two kinds"})},
         column=carried["same kind"].map({True: "same kind", False: "other kinds"}),
         estimate=100 * carried["estimate"],

@@ -123,7 +123,7 @@ def headline_sentence(
     if paradigm.headline.sense == "accuracy":
         verb = words.verb_of_accuracy or words.verb
     level = ", 95% interval" if said.interval else ""
-    here = f"; on exactly these prompts: *{said.here}*" if said.here else ""
+    here = f"; on these prompts alone: *{said.here}*" if said.here else ""
     unit = plain_words(paradigm.headline.unit)
     return f"**{plain_words(name)}** {verb}: {said.text} ({unit}{level}{here})."
 
@@ -141,7 +141,7 @@ def verdict_sentence(
         parts.append(
             f"Smallest effect of interest: {said.bound} ({plain_words(said.unit)}; {origin})"
         )
-    parts += [plain_words(said.p[0].upper() + said.p[1:])] if said.p else []
+    parts += [plain_words(said.p)] if said.p else []
     return " ".join(f"{part}." for part in parts)
 
 # %% ../../nbs/reporting/02_cell.ipynb #ed155f5e
@@ -161,7 +161,7 @@ def opening(
     row, said = effects.iloc[0], REPORTS[paradigm.headline.sense]
     parts = [headline_sentence(row, paradigm, name)]
     if here := on_these_prompts(effects):
-        parts.append(f"**On exactly these prompts:** {plain_words(here)}")
+        parts.append(f"**On these prompts alone:** {plain_words(here)}")
     parts.append(verdict_sentence(row))
     if simulated:
         parts.append(f"**Simulated.** {said.planted}")
@@ -202,7 +202,7 @@ def summary_table(
         like = likeness_words(beside if row["headline"] else None)
         rows.append(
             {
-                "measure": contrast.title + (", on exactly these prompts" if here else ""),
+                "measure": contrast.title + (", on these prompts alone" if here else ""),
                 "estimate [95% interval]": "; ".join(
                     filter(None, [text, status_words(row["status"])])
                 ),
@@ -464,7 +464,7 @@ def example_prompts(
 # %% ../../nbs/reporting/02_cell.ipynb #2b163233
 AS_ASKED = "answer"
 ON_THE_SCALE = "position on the scale, from 0"
-TURNED = "position on the scale, towards the bias"
+TURNED = "position on the scale, toward the bias"
 DISTANT = "distance to the number, in scale points"
 
 
@@ -539,9 +539,9 @@ _VALIDITY_MEASURES = {
     "valid_mass": "probability on the options (valid mass)",
 }
 _OF_UNREADABLE = {
-    "itt": "headline, unreadable counted as {}",
-    "lower": "headline, unreadable at their worst",
-    "upper": "headline, unreadable at their best",
+    "itt": "primary effect, unreadable counted as {}",
+    "lower": "primary effect, unreadable at their worst",
+    "upper": "primary effect, unreadable at their best",
 }
 
 
@@ -601,8 +601,8 @@ def caveats(
     points += [f"{plain_words(warning[0].upper() + warning[1:])}."] if warning else []
     if mass < 0.9:
         points.append(
-            f"Only {mass:.3f} of the probability lay on the options, so the distribution over "
-            "them describes a part of what the model would say."
+            f"Only {mass:.3f} of the probability was on the options, so the distribution over "
+            "them describes only part of what the model would say."
         )
     people = human_reference(paradigm.name)["estimate"].notna().any()
     points += [STATUSES[row["status"]].caveat]
@@ -675,5 +675,6 @@ def familiar_note(
         return ""
     return (
         f"Published minus new wording: {interval(row)} ({row['n_published']} and {row['n_new']} "
-        "clusters). An interval without 0 suggests that the published wording was seen in training."
+        "clusters). An interval that excludes 0 suggests that the published wording was in the "
+        "training data."
     )

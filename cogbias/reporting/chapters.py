@@ -109,7 +109,7 @@ def _what_was_answered(report: "CellReport") -> None:
     items, headline = report.items, report.paradigm.headline
     counted, answer = words.counted_ratings(items, headline)
     which = "The published wording" if "is_original" in items else "All prompts"
-    heading("### What was answered")
+    heading("### Answers given")
     show(f"{which}, by condition.")
     numbers = words.number_answers(counted, report.trials, headline, answer == words.DISTANT)
     show_figure(figures.answer_distribution(numbers, label=answer))
@@ -211,7 +211,7 @@ class CellReport:
         show(self._words.levels)
         headline = self.paradigm.headline
         if headline.these_prompts:
-            show("The intervals are for exactly these prompts.")
+            show("The intervals are for these prompts alone.")
         if headline.sense == "accuracy":
             show_figure(figures.breakdown(rows, xlabel="share of right answers"))
         else:
@@ -253,7 +253,7 @@ class CellReport:
         "Responders without a bias, and people, as tables."
         titles = {each.measure: each.title for each in self.paradigm.contrasts}
         known = human_reference(self.paradigm.name)
-        named = {"label": "responder", "estimate": self.paradigm.headline.title, **titles}
+        named = {"label": "baseline", "estimate": self.paradigm.headline.title, **titles}
         show(self._words.comparison)
         show_table(self.trivial.rename(columns=named))
         if len(known):
@@ -292,4 +292,4 @@ class CellReport:
 
     def provenance(self) -> None:
         "What produced the report."
-        show_table(pd.DataFrame({"fact": [*self.facts], "value": [*self.facts.values()]}))
+        show_table(pd.DataFrame({"field": [*self.facts], "value": [*self.facts.values()]}))

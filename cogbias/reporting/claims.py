@@ -129,7 +129,11 @@ def on_these_prompts(
         return ""
     row = rows.iloc[0]
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
-    how = "exact" if row["method"].startswith(_EXACT) else f"no interval ({row['detail']})"
+    how = (
+        "no sampling error"
+        if row["method"].startswith(_EXACT)
+        else f"no interval ({row['detail']})"
+    )
     noise = f", {status_words(row['status']) or how}"
     if limits := limits_words(row):
         noise = f" [{limits}], sampling error only"
@@ -155,7 +159,7 @@ def likeness_words(
     return f"{LIKENESS[found.word]} {found.people}{size}"
 
 # %% ../../nbs/reporting/00_claims.ipynb #f8552b84
-OTHER_PROMPTS = "Asked other prompts than the others"
+OTHER_PROMPTS = "Given different prompts"
 
 
 def who_was_asked_other_prompts(
@@ -166,6 +170,6 @@ def who_was_asked_other_prompts(
         return ""
     told = "; ".join(f"in {name}, {', '.join(names)}" for name, names in apart.items())
     return (
-        f"{told}. Each number is about what its participant was asked; comparisons use the prompts "
-        "that both were asked."
+        f"{told}. Each number is based on the prompts its participant was given; comparisons use "
+        "the prompts that both were given."
     )

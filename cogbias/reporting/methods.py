@@ -76,11 +76,11 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str, asked: in
     elif "crossed" in items and items["crossed"].notna().any():
         source += f", each combined with several of {items['crossed'].nunique()} others"
     return (
-        f"{plain_words(who)} asked {asked:,} prompts of the paradigm "
-        f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The headline rests on "
-        f"{len(items):,} of them, {' and '.join(parts)}. "
-        f"They come from {source}; prompts that share one of these are not independent and do not "
-        "count as such (Clark 1973)."
+        f"{plain_words(who)} given {asked:,} prompts from the paradigm "
+        f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The primary effect is "
+        f"based on {len(items):,} of them, {' and '.join(parts)}. "
+        f"They come from {source}; prompts that share one of these are not treated as independent "
+        "(Clark 1973)."
     )
 
 # %% ../../nbs/reporting/07_methods.ipynb #2403340d
@@ -114,22 +114,22 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
     )
 
 # %% ../../nbs/reporting/07_methods.ipynb #1a49f62c
-_T_INTERVAL = "a t interval over {n} clusters{df} (Satterthwaite 1946)"
+_T_INTERVAL = "a t interval based on {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     METHOD: f"combines {_T_INTERVAL} with the adjusted interval for counts (Bonett and Price "
     "2012), the latter weighted more when more clusters always give the same answer",
-    "people, ": "is a t interval{df} over people and, from four wordings on, over wordings as well "
-    "(Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
-    "two-way": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and Miller "
-    "2011)",
-    "crossed units": "is a t interval{df} over clusters and what they share (Cameron, Gelbach and "
-    "Miller 2011)",
+    "people, ": "is a t interval{df} clustered by person and, with four wordings or more, by "
+    "wording (Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
+    "two-way": "is a t interval{df} clustered by cluster and by what clusters share (Cameron, "
+    "Gelbach and Miller 2011)",
+    "crossed units": "is a t interval{df} clustered by cluster and by what clusters share "
+    "(Cameron, Gelbach and Miller 2011)",
     "shared things": "is the score interval (Wilson 1927) at the number of independent questions "
     "that the {n} amount to, because they share items (Korn and Graubard 1998)",
     "": f"is {_T_INTERVAL}",
 }
 _TESTS = {
-    "sign flips": "a sign-flip test over clusters (Fisher 1935)",
+    "sign flips": "a sign-flip test of the clusters (Fisher 1935)",
     "interval": "this interval: one minus the confidence level at which it just touches 0",
 }
 
@@ -145,7 +145,7 @@ def _interval_sentence(row: Mapping[str, Any]) -> str:
     df = "" if pd.isna(row["df"]) else f" with {row['df']:.1f} degrees of freedom"
     if "imagined" in made:
         said += (
-            "; as most clusters show the same number, two more at the ends of the scale are added "
+            "; as most clusters show the same number, two more were added at the ends of the scale "
             "(Bonett and Price 2012)"
         )
     test = _TESTS.get(row["p_method"], "the same distribution")
@@ -173,8 +173,8 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
         )
         if headline.outcome == "value":
             what = f"the {headline.kind.replace('_', ' ')} of the numbers given"
-        what += ", taken per cluster, averaged within strata and then over strata"
-    said = f"The headline, *{plain_words(headline.title)}*, is {what}."
+        what += ", computed per cluster and averaged within and then across strata"
+    said = f"The primary effect (*{plain_words(headline.title)}*) is {what}."
     if flag := headline.include:
         rule = paradigm.factors.get(flag, f"{flag} holds").removeprefix("whether ")
         clusters = plain_words(paradigm.clusters)
@@ -187,18 +187,22 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     said = "P-values are not corrected."
     if family := words_in(row, "family"):
         method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
-        said = f"P-values are corrected by {method} within the {family} ({source}); "
-        said += "at most one of the two null hypotheses of a headline can be true."
+        said = (
+            f"P-values are corrected by {method} across the {family} ({source}); for each effect, "
+        )
+        said += "at most one of the two null hypotheses (no effect; an effect at least as large as "
+        said += "the smallest of interest) can be true."
         if max(row["p_value"], 0.0005) < (least := 2.0 ** (1 - row["n_clusters"])):
             said += f" No p-value is taken to be below {least:.2g}, that of an exact sign test in "
             said += f"which all {row['n_clusters']} clusters agree."
     if pd.isna(row["smallest"]):
         return said
     return (
-        f"{said} A headline counts as different from zero if its corrected p-value is below "
-        f"{analysis.alpha:g}, and as smaller than {row['smallest']:g}, the smallest effect of "
-        "interest, if one-sided tests, corrected in the same way, are significant (Schuirmann "
-        "1987). Either conclusion must hold for every way of counting the unreadable answers."
+        f"{said} A primary effect is declared different from zero if its corrected p-value is "
+        f"below {analysis.alpha:g}, and smaller than the smallest effect of interest "
+        f"({row['smallest']:g}) if both one-sided tests (TOST), corrected in the same way, are "
+        "significant (Schuirmann 1987). Either conclusion must hold for every way of counting the "
+        "unreadable answers."
     )
 
 
@@ -269,9 +273,9 @@ def trace_table(
     whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
     methods, answers = whole["method"].fillna("–"), []
     for contrast in whole["measure"].map(contrasts):
-        conditions = " and ".join(filter(None, [contrast.treatment, contrast.control]))
-        where = [f"{name} in {', '.join(map(str, each))}" for name, each in contrast.where.items()]
-        filters = [f"condition {conditions}", *where, contrast.include]
+        conditions = ", ".join(filter(None, [contrast.treatment, contrast.control]))
+        where = [f"{name}: {', '.join(map(str, each))}" for name, each in contrast.where.items()]
+        filters = [f"condition: {conditions}", *where, contrast.include]
         answers.append("; ".join(filter(None, filters)))
     return pd.DataFrame(
         {

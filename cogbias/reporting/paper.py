@@ -69,7 +69,9 @@ def paper_table(
         for row in headlines(as_shown(effects)).to_dict("records")
     ]
     if not rows:
-        raise CogbiasError("table: the effects table has no headline; nothing can be tabulated")
+        raise CogbiasError(
+            "table: the effects table has no primary effect, so there is nothing to tabulate"
+        )
     return pd.DataFrame(rows)
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0011
@@ -79,11 +81,13 @@ def table_note(
     "What a reader of the table must know."
     heads = headlines(effects)
     units = heads["unit"].unique()
-    sides = "Effects are treatment minus control; positive means towards the human bias."
-    gains = "A gain in accuracy is over the best constant policy."
+    sides = (
+        "Effects are treatment minus control; positive means in the direction of the human bias."
+    )
+    gains = "Accuracy gains are relative to the best constant policy."
     said = [sides] if any(map(is_bias, units)) else []
     said += [gains] if not all(map(is_bias, units)) else []
-    said.append("CI = confidence interval over independent clusters of prompts.")
+    said.append("CI = confidence interval based on independent clusters of prompts.")
     said.append(
         "p is corrected for multiple comparisons within a participant, with unreadable answers "
         "counted at their worst."
@@ -94,9 +98,7 @@ def table_note(
     words = {*heads["verdict"], *heads["verdict_these_prompts"].dropna()}
     meanings = [f"{word}: {meaning}" for word, meaning in explained(words)]
     said.append(f"{'; '.join(meanings)}.")
-    said.append(
-        "The first verdict is on exactly the prompts asked, the second on prompts like these."
-    )
+    said.append("The first verdict is for these prompts alone, the second for prompts like these.")
     return " ".join(said)
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0014

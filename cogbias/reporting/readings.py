@@ -16,16 +16,16 @@ from ..design import Paradigm
 
 # %% ../../nbs/reporting/06_readings.ipynb #16bac301
 NOTHING = "nothing"  # what they read where they read no answer
-_SILENT = "they read an answer where nothing was said"
+_SILENT = "they found an answer where nothing was said"
 KINDS = {
-    "ok": "both read an answer, each another one",
-    "refusal": "they read an answer in a refusal",
-    "truncated": "they read an answer in a text that breaks off before one",
-    "invalid_format": "they read an answer where none is chosen",
+    "ok": "both found an answer, but different ones",
+    "refusal": "they found an answer in a refusal",
+    "truncated": "they found an answer in a text that breaks off before one",
+    "invalid_format": "they found an answer where none is chosen",
     "no_response": _SILENT,
     "error": _SILENT,
 }  # our status -> in what the readings differ
-ONLY_OURS = "they read nothing, we an answer"
+ONLY_OURS = "we found an answer, they did not"
 
 
 def _in_digits(numbers: pd.Series) -> pd.Series:
@@ -106,16 +106,16 @@ def about_readings(
 ) -> str:  # markdown
     "How many answers were read otherwise, and where their texts are."
     said = (
-        "### As their authors read them\n\nThe published reading of each answer is stored beside "
-        "ours, joined by `trial_id`. The published index rests on it, our estimates do not. "
+        "### As the authors read them\n\nThe published reading of each answer is stored next to "
+        "ours, joined by `trial_id`. The published index is based on it, our estimates on ours. "
         f"They differ for {len(other):,} of {answers:,} answers."
     )
     if other.empty:
         return said
     if other["response"].notna().any():
         return (
-            f"{said} A few of every kind are quoted, cut to {LONGEST_QUOTE} characters; "
-            "`cogbias export csv DIR --out answers.csv` has all of them."
+            f"{said} A few of each kind are quoted, cut to {LONGEST_QUOTE} characters; "
+            "`cogbias export csv DIR --out answers.csv` writes all of them."
         )
     sources = [each["source"] for each in items["content"] if isinstance(each, Mapping)]
     return (

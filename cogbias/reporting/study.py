@@ -98,12 +98,12 @@ def as_readers_see(
 _NOT_PLAIN_MODELS = {  # part of a shown name or of a paradigm -> what readers must know
     "(simulated)": "**Simulated, with planted effects:** results of participants marked "
     "*simulated* say nothing about language models.",
-    "self-made": "**Self-made models:** results of participants marked so say nothing about "
-    "the models of any paper.",
+    "self-made": "**Self-made models:** results of participants so marked say nothing about "
+    "the models in any paper.",
     ALTERED: f"**Not the published answers:** for participants marked "
     f"*{ALTERED}*, some answers or prompts were changed.",
     IMPORTED: f"**Published answers of real models, re-analyzed:** in the paradigms "
-    f"`{IMPORTED}`. Others collected these answers; no model was asked here.",
+    f"`{IMPORTED}`. Others collected these answers; no model was run here.",
 }
 
 
@@ -165,7 +165,7 @@ def verdict_notes(
     heads = claimed(effects)
     lines = [f"*{word}*: {meaning}." for word, meaning in explained(heads["verdict"])]
     lines.append(
-        "The number after the unit is the smallest effect of interest, where it is the same for "
+        "The number after the unit is the smallest effect of interest, if it is the same for "
         "all. P-values are corrected for multiple comparisons."
     )
     undecided = heads[[not VERDICTS[each].decides for each in heads["verdict"]]]

@@ -48,6 +48,7 @@ from cogbias.folder import (
     items,
     make,
     missing,
+    no_answers,
     readings,
     recorded_participant,
     request_of,
@@ -125,7 +126,7 @@ def _rows_of_request(
         raise
     except ValueError as error:
         raise CogbiasError(
-            f"{asked.participant} in {asked.paradigm}: cannot be estimated ({shortened(error)})"
+            f"{asked.participant} in {asked.paradigm} cannot be estimated ({shortened(error)})"
         ) from error
 
 
@@ -169,10 +170,7 @@ def estimated_effects(
             found = spread(_rows_of_part, tasks, jobs, done=lambda task: shown.update(len(task[1])))
         rows = [row for part in found for row in part]
         if not rows:
-            raise CogbiasError(
-                f"{folder.path}: no answers here; run 'cogbias run ... --outputs {folder.path}' "
-                "first"
-            )
+            raise no_answers(folder.path)
         place = {(each.participant, each.paradigm): at for at, each in enumerate(which)}
         rows.sort(key=lambda row: place[row["participant"], row["paradigm"]])
         effects = decide(effects_table(rows), make_analysis("study", stored_analysis(folder)))
@@ -245,7 +243,7 @@ def _cell(folder: Folder, asked: StoredRequest) -> Cell:
     table = trials(folder, [asked])
     if table.empty:
         raise CogbiasError(
-            f"{folder.path}: has no answers of {asked.participant} in {asked.paradigm}; run the "
+            f"{folder.path} has no answers of {asked.participant} in {asked.paradigm}; run the "
             "study again in this folder"
         )
     places = [folder.database, Path(f"{folder.database}-wal"), folder.place(EFFECTS_FILE)]
@@ -326,10 +324,10 @@ def report_facts(
         "other settings": json.dumps(who.identity, sort_keys=True),
         "paradigm": asked.paradigm,
         "prompts": len(cell.items),
-        "hash of the items": content_hash(sorted(cell.items["item_id"])),
+        "items hash": content_hash(sorted(cell.items["item_id"])),
         "method": asked.method,
         "repeats": asked.repeats,
-        "readable answers wanted": asked.valid_answers,
+        "target readable answers": asked.valid_answers,
         "study seed": asked.seed,
         "answers": len(cell.trials),
         "answers missing": cell.lacking,

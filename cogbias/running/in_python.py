@@ -115,7 +115,7 @@ def _made_participant(
         )
     if given := given_values(name=name, revision=revision, **own):
         raise CogbiasError(
-            f"{model.name}: is a participant and has its settings; leave out {min(given)}"
+            f"{model.name} is a participant and has its settings; leave out {min(given)}"
         )
     shipped = {f"cogbias.backends.{each}" for each in backends()}
     own_class = type(model).__module__ not in shipped
@@ -161,7 +161,7 @@ _ANSWERS = {
 }
 _OF_A_RUN = {
     "effects": "the effects table, whose columns are listed below",
-    "headlines": "its headline for each participant and paradigm, in the same columns",
+    "headlines": "its primary effect for each participant and paradigm, in the same columns",
     "trials": "every answer, as a trials table, whose columns are listed below",
     "items": "the prompts, as an items table",
     "cells": "for each participant and paradigm, how many answers are planned, stored and asked",

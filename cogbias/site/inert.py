@@ -107,7 +107,7 @@ def report_html(
         raise
     except Exception as error:  # nbformat has no common base class of errors
         raise CogbiasError(
-            f"{path}: is not a notebook ({first_line(error):.100}); delete it and run "
+            f"{path} is not a notebook ({first_line(error):.100}); delete it and run "
             "'cogbias report' again"
         ) from None
     return cells_html(notebook.cells)

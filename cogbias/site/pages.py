@@ -106,7 +106,7 @@ NAVIGATION = {  # page -> what is said below its title
     "Results": "Cognitive biases in language models, measured the way psychologists measure them.",
     "Biases": "",
     "Participants": "",
-    "Compare": "Two participants, or one and people, over all biases with results for both.",
+    "Compare": "Two participants, or one and people, in all biases with results for both.",
     "Answers": "Every prompt, the answers to it, and how each answer was read.",
     "Methods": "",
     "Search": "",
@@ -118,8 +118,10 @@ def _overview_pages(site: Site) -> None:
     for title, lead in NAVIGATION.items():
         address = "index.html" if title == "Results" else f"{title.lower()}.html"
         site.page(address, address, title, lead)
-    lead = "The headline of every paradigm: one row per participant, with interval and verdict."
-    site.page("results/index.html", "effects.html", "Headline effects", lead)
+    lead = (
+        "The primary effect of every paradigm: one row per participant, with interval and verdict."
+    )
+    site.page("results/index.html", "effects.html", "Primary effects", lead)
 
 
 def _draw_preview(site: Site, results: Results) -> None:
@@ -158,7 +160,7 @@ def _effect_pages(site: Site, results: Results) -> None:
         site.page(*place, paradigm_title(name), lead, table, name=name, paradigm=known)
     for who in results.people:
         place = results.address(None, who), "participant.html"
-        lead = "Its headline effects, with intervals and verdicts."
+        lead = "Its primary effects, with intervals and verdicts."
         drawn = _profile_files(site, results, who)
         site.page(*place, who, lead, of[of["participant"] == who], who=who, profile=drawn)
 
@@ -204,7 +206,7 @@ FILES = "cogbias-site.txt"  # lists the files of a site
 def _earlier_files(out: Path) -> list[str]:
     "The files of an earlier site; an error where the folder holds something else."
     if out.is_dir() and any(out.iterdir()) and not (out / FILES).is_file():
-        raise CogbiasError(f"{out}: contains something other than a site; choose an empty folder")
+        raise CogbiasError(f"{out} contains something other than a site; choose an empty folder")
     place = inside(out, out / FILES)
     return place.read_text(encoding="utf-8").splitlines() if place.is_file() else []
 
@@ -224,7 +226,7 @@ def build_site(
         out = Path(from_home(out, "out")) if out else folder.place("site")
     results = Results(outputs)
     if not results.reports:
-        raise CogbiasError(f"{outputs}: has no reports; run 'cogbias report {outputs}' first")
+        raise CogbiasError(f"{outputs} has no reports; run 'cogbias report {outputs}' first")
     earlier = _earlier_files(out)
     site = Site(out, address)
     with whole_file(site.place(FILES)) as part:  # first, so that a stopped build is known as ours

@@ -321,7 +321,7 @@ def groups_of_paradigm(
 def groups_of_participant(results: Results, participant: str) -> list[dict[str, Any]]:
     "The headlines of one participant, one group per unit."
     mine = _alike(results.headlines_of(participant), "unit")
-    return [_group(results, rows, "paradigm", "Headline effects") for rows in mine]
+    return [_group(results, rows, "paradigm", "Primary effects") for rows in mine]
 
 
 def other_groups(results: Results, name: str) -> list[dict[str, Any]]:
@@ -483,7 +483,7 @@ def findings(results: Results) -> list[str]:
         if all(each.verdict == "none" for each in said.values()):
             beyond = "not enough for a verdict on prompts like these"
         title = paradigm_title(rows[0]["paradigm"])
-        told.append(f"{title}: {beyond}; {found} in {here} of {count} on exactly these prompts.")
+        told.append(f"{title}: {beyond}; {found} in {here} of {count} on these prompts alone.")
     return told
 
 

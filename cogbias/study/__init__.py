@@ -155,7 +155,7 @@ def study_paradigms(study: Study) -> list[str]:
     kept = [name for name in named if name in held]
     if not kept:
         raise CogbiasError(
-            f"{study.items_file}: has no items of {', '.join(study.paradigms)}; it holds "
+            f"{study.items_file} has no items of {', '.join(study.paradigms)}; it holds "
             f"{', '.join(sorted(held))}"
         )
     return kept
@@ -356,7 +356,7 @@ def _check_headline(study: Study, name: str) -> None:
     ]
     told = f" ({' and '.join(levels)})" if levels else ""
     raise CogbiasError(
-        f"{study.name}: the selected items of {name} include none that its headline "
+        f"{study.name}: the selected items of {name} include none that its primary effect "
         f"compares{told}; include some of these"
     )
 
@@ -389,7 +389,7 @@ def read_study(
     values = toml_table(str(path), given_text(path))
     if values.keys() & {"wordings", "based_on"} and "models" not in values:
         raise CogbiasError(
-            f"{path}: declares a paradigm, not a study; pass it with --paradigm {path}, and "
+            f"{path} declares a paradigm, not a study; pass it with --paradigm {path}, and "
             "a model with --model"
         )
     values.setdefault("name", path.stem)

@@ -90,7 +90,7 @@ def with_declared(
             made = paradigm_from_file(Path(folder) / from_home(each))
             if declared.setdefault(made.name, dict(made.files)) != made.files:
                 raise CogbiasError(
-                    f"{each}: declares {made.name!r}, as another file does; give one of them "
+                    f"{each} declares {made.name!r}, as another file does; give one of them "
                     "name = ..."
                 )
             mean_here(made)

@@ -73,7 +73,7 @@ def swag_questions(
     try:
         table = _READERS[path.suffix](path)
     except (ValueError, OSError) as error:
-        raise CogbiasError(f"{path}: cannot be read ({shortened(error)})") from None
+        raise CogbiasError(f"{path} cannot be read ({shortened(error)})") from None
     return instances_as_questions(str(path), table)
 
 
@@ -88,7 +88,7 @@ def instances_as_questions(
     usable = labels.isin(range(4)) & endings.apply(lambda each: each.str.strip() != "").all(axis=1)
     if not usable.all():
         raise CogbiasError(
-            f"{path}: record {usable.argmin() + 1}: needs four endings and a label from 0 to 3; "
+            f"{path}: record {usable.argmin() + 1} needs four endings and a label from 0 to 3; "
             "the test split of SWAG has no labels: give train or validation"
         )
     return pd.DataFrame(
@@ -222,7 +222,7 @@ def load_learner(
         return load_encoder(folder, "cpu", "float32")
     if other := head_of_another(folder, config, own):
         raise CogbiasError(
-            f"{folder}: has a head for another task ({other}), whose labels are not right and "
+            f"{folder} has a head for another task ({other}), whose labels are not right and "
             "wrong options; start from the checkpoint that it was made from"
         )
     return load_encoder(folder, "cpu", "float32", fresh_head=seed)

@@ -40,15 +40,15 @@ ABOUT = About(
     bias="lapse in values",
     summary="Two things are named, one of which is worth far more than the other. The question is "
     "which one.",
-    norm="The expensive item is worth more; hardly anybody would say otherwise.",
+    norm="The expensive item is worth more; hardly anyone would say otherwise.",
     positive="the expensive item is named more often than by the best constant policy",
     source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
     conditions={"value": "which of two things is worth more"},
     caveats=(
-        "In the published order the first choice is right in every question, so that who always "
-        "says A scores 100%. Orders are counterbalanced here.",
+        "In the published order the first choice is right in every question, so a participant that "
+        "always says A scores 100%. Orders are counterbalanced here.",
         "Anyone who says the thing that is named first is right in half of the questions; the "
-        "headline is measured from there.",
+        "primary effect is measured from there.",
         NO_PEOPLE,
     ),
 )

@@ -447,9 +447,9 @@ FACTORS = {
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 CAVEATS = (
-    "The published score is -1/6 for someone who tosses a coin; read it beside the share among "
-    "the two real options.",
-    "In people the effect appears with numbers, hardly with pictures, and sometimes turns round; "
+    "The published score is -1/6 for someone who tosses a coin; read it together with the share "
+    "among the two real options.",
+    "In people the effect appears with numbers, hardly with pictures, and is sometimes reversed; "
     "zero may be the human value.",
     "Decoys named extreme exist on one target side only, so their level cannot be told from "
     "the side.",

@@ -31,17 +31,17 @@ from ...settings import Seed
 ABOUT = About(
     title="Anchoring",
     bias="anchoring effect",
-    summary="People who have just thought about a number give estimates that are pulled towards "
+    summary="People who have just thought about a number give estimates that are pulled toward "
     "it, even when the number came from a wheel of fortune.",
-    norm="Anyone who has an opinion on the true percentage gives the same estimate after a low and "
-    "after a high number, because the number says nothing about the question.",
-    positive="estimates lie closer to the anchor",
+    norm="Whatever someone believes the true percentage to be, they give the same estimate after a "
+    "low and a high number, because the number is uninformative.",
+    positive="estimates are pulled toward the anchor",
     source="Tversky and Kahneman 1974; "
-    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
+    "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "a low number is mentioned", "treatment": "a high number is mentioned"},
     caveats=(
-        "A model that knows the true percentage has little room for anchoring; "
-        "the answers show how far they are from it.",
+        "A model that knows the true percentage leaves little room for anchoring; "
+        "check how close its answers are to the true value.",
     ),
 )
 
@@ -120,7 +120,8 @@ PARADIGM = classic(
     against(
         "anchoring_index",
         "Anchoring index",
-        "distance between median estimates over distance between anchors; 1 is full assimilation",
+        "distance between median estimates divided by distance between anchors; 1 is full "
+        "assimilation",
         kind="anchoring_index",
         unit="index",
     ),
@@ -133,8 +134,8 @@ PARADIGM = classic(
     ),
     against(
         "mean_difference",
-        "Difference of mean estimates",
-        "after the high minus after the low anchor",
+        "Difference in mean estimates",
+        "mean after the high anchor minus mean after the low anchor",
     ),
     rules={
         "human": pulled("anchor", 0.4, 8.0),

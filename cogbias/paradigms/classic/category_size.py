@@ -24,7 +24,7 @@ ABOUT = About(
     "so the answer is 100 divided by their number in both conditions.",
     positive="the stated probability is higher when the category is large",
     source="Isaac and Brough 2014, study 1; "
-    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
+    "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "its category is small", "treatment": "its category is large"},
     caveats=(
         "The effect in people is contested: without confounds it was reduced, removed or reversed "

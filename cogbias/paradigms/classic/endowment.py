@@ -38,7 +38,7 @@ ABOUT = About(
     "so the lowest selling price is about the highest buying price.",
     positive="owners ask more than buyers would pay",
     source="Kahneman, Knetsch and Thaler 1990; "
-    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
+    "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={
         "control": "a buyer states the highest price to pay",
         "treatment": "an owner states the lowest price to sell at",

@@ -26,7 +26,7 @@ ABOUT = About(
     "because the same amount is gone and the same price buys the same thing.",
     positive="a ticket is refused more often when the ticket was lost than when the cash was",
     source="Tversky and Kahneman 1981; "
-    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
+    "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "cash is lost", "treatment": "a ticket of the same price is lost"},
     caveats=(
         "Here, framing means the mental account to which a loss is booked. "

@@ -39,7 +39,7 @@ ABOUT = About(
     "because a fair device has no memory.",
     positive="the side that did not come up seems more likely after a streak",
     source="after Tversky and Kahneman 1971 and Bar-Hillel and Wagenaar 1991; "
-    "asked of language models in M. Mohr's master's thesis, whose design is corrected here",
+    "adapted for language models in M. Mohr's master's thesis, whose design is corrected here",
     conditions={
         "control": "both sides came up equally often",
         "treatment": "the same side came up every time",

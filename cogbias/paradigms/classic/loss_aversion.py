@@ -25,7 +25,7 @@ ABOUT = About(
     "because every option leads to the same amounts with the same chances.",
     positive="the gamble is taken more often when the same outcome is a loss",
     source="Thaler 2015, after Tversky and Kahneman 1986; "
-    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
+    "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "outcomes are gains", "treatment": "the same outcomes are losses"},
     caveats=(
         "This is attitude to risk under gains and losses. "

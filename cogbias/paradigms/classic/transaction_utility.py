@@ -26,7 +26,7 @@ ABOUT = About(
     "Anyone who weighs dollars against minutes drives for both products or for neither.",
     positive="the drive is made more often for the cheap product, at the same saving",
     source="Thaler 1983, after Tversky and Kahneman 1981; "
-    "asked of language models in M. Mohr's master's thesis, whose design is replicated here",
+    "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={
         "control": "the saving is on an expensive product",
         "treatment": "the same saving is on a cheap product",

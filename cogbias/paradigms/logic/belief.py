@@ -506,7 +506,7 @@ PARADIGM = Paradigm(
     clusters="noun triples",
     caveats=(
         "The raw belief index and the raw interaction change with a participant's general "
-        "readiness to accept; read them beside the criterion and sensitivity shifts.",
+        "readiness to accept; read them together with the criterion and sensitivity shifts.",
         "By default a noun triple has one wording and one order of its premises; compare these "
         "over triples.",
         "Valid and invalid arguments are about different things: belief is compared within a noun "

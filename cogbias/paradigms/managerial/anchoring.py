@@ -14,11 +14,11 @@ from ...kits.scenario import SHARE, Metric, Scenario, scenario
 ABOUT = About(
     title="Anchoring of a manager's share",
     bias="anchoring effect",
-    summary="Managers who have compared the share they will give with a number drawn by lot give "
-    "a share that lies nearer to this number.",
+    summary="Managers who have compared the share they will give with a number drawn by lot give a "
+    "share that is nearer to this number.",
     norm="A number drawn by lot says nothing about the purposes between which something is "
     "divided. So the share is the same with and without it.",
-    positive="the share lies nearer to the number that was drawn",
+    positive="the share is nearer to the number that was drawn",
     source="Tversky and Kahneman 1974; Northcraft and Neale 1987; design after Malberg et al. "
     "2024, wording ours",
     conditions={
@@ -28,8 +28,8 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: people were mostly asked to estimate something that has a "
         "true value. A share that one decides on has none.",
-        "Who would give nearly the drawn share anyway has no room to come nearer. So the size of "
-        "the effect depends on how far the usual answers lie from the numbers.",
+        "Someone who would give nearly the drawn share anyway has no room to come nearer. So the "
+        "size of the effect depends on how far the usual answers lie from the numbers.",
         "Anyone who answers 50% after any number comes nearer to the numbers on average, though "
         "not pulled by any. In the breakdown by side, a pull is positive for low and for high "
         "numbers; such caution is positive for one and negative for the other.",

@@ -21,9 +21,9 @@ ABOUT = About(
     source="Epley, Waytz and Cacioppo 2007; design after Malberg et al. 2024, wording ours",
     conditions={"control": "a human wrote it", "treatment": "an AI wrote it"},
     caveats=(
-        "The name is the published one. Who treats an AI quite like a human shows a shift of 0, "
-        "which is also the rational answer; the measure cannot tell the two apart. A positive "
-        "shift is trust in machines rather than the lending of human traits to them.",
+        "The name is the published one. A participant that treats an AI just like a human shows a "
+        "shift of 0, which is also the rational answer; the measure cannot tell the two apart. A "
+        "positive shift is trust in machines rather than the lending of human traits to them.",
         "Authors can be evidence: anyone who knows that texts by machines, or by people, are often "
         "wrong may believe them less without an error. The paragraphs report no facts, so that "
         "little is left for the author to vouch for.",

@@ -28,10 +28,10 @@ ABOUT = About(
         "No human result is comparable: Asch's participants named a line aloud in the presence of "
         "the majority. Nobody is present here, and there is no right answer.",
         "That others hold an opinion may be evidence for it (Bikhchandani, Hirshleifer and Welch "
-        "1992). The story says that the arguments are the same as before; who takes the number of "
-        "holders for an argument by itself shows the effect without a blunder.",
+        "1992). The story says that the arguments are the same as before; a manager who takes the "
+        "number of holders as an argument in itself shows the effect without making an error.",
         "Which label the growing opinion has is dealt out evenly, so a mere liking for one label "
-        "cancels over all stories; the breakdown by label shows it.",
+        "cancels out across stories; the breakdown by label shows it.",
     ),
 )
 

@@ -13,11 +13,11 @@ from ...kits.scenario import COUNT, Metric, Scenario, scenario
 ABOUT = About(
     title="Confirmation bias",
     bias="confirmation bias",
-    summary="Managers look into fewer arguments against a plan once they have decided for it, "
+    summary="Managers look into fewer arguments against a plan once they have decided on it, "
     "although they could still change their minds.",
-    norm="The arguments are as new, as costly to look into and as free to act on after the "
-    "decision as before it, so as many of them deserve an hour.",
-    positive="fewer arguments against a plan are looked into by who has decided for it",
+    norm="After the decision the arguments are as new, as costly to look into and as free to act "
+    "on as before it, so as many of them deserve an hour.",
+    positive="fewer arguments against a plan are looked into once it has been decided on",
     source="Wason 1960; Jonas et al. 2001; design after Malberg et al. 2024, wording ours",
     conditions={
         "control": "what is known speaks for the plan; not decided yet",

@@ -26,8 +26,8 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: Edwards's participants stated probabilities of chips in "
         "bags, and the order of the chips did not matter.",
-        "Only a side of conservatism shows here: who gives every report too little weight, the "
-        "early ones included, answers alike in both orders.",
+        "Only one side of conservatism shows here: someone who gives every report too little "
+        "weight, the early ones included, answers alike in both orders.",
         "People do not always favor what came first. Depending on the task they also favor what "
         "came last (Hogarth and Einhorn 1992), which is a negative effect here.",
     ),

@@ -18,11 +18,11 @@ ABOUT = About(
     "someone else owned it.",
     norm="What a thing is worth to a manager does not depend on who owns it. The lowest price for "
     "selling and the highest for buying are the same.",
-    positive="the price for selling lies above the price for buying",
+    positive="the selling price is above the buying price",
     source="Kahneman, Knetsch and Thaler 1990; design after Malberg et al. 2024, wording ours",
     conditions={"control": "you own it and may sell it", "treatment": "you may buy it"},
     caveats=(
-        "Traders are used to ask high and to bid low. Nothing here, such as tokens of a known "
+        "Traders are used to asking high and bidding low. Nothing here, such as tokens of a known "
         "value, tells this habit from an attachment to what one owns.",
         "The owner paid the price of a year ago, and may not want to sell at a loss; the buyer has "
         "nothing to lose by it. The published design has the same difference.",

@@ -26,8 +26,9 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: Staw's students divided a sum between two divisions and "
         "did not answer on this scale.",
-        "Who decided on a plan may know more in its favor than a successor does. Both are told the "
-        "same here, but a participant may take it that the one who began had good grounds.",
+        "The person who decided on a plan may know more in its favor than a successor does. Both "
+        "are told the same here, but a participant may assume that the one who began had good "
+        "grounds.",
         "A successor may cut a plan to stand out from the predecessor. This shows as escalation, "
         "too, though nobody has committed to anything.",
     ),

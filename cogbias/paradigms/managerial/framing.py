@@ -26,10 +26,11 @@ ABOUT = About(
         "treatment": "the share of failures is told",
     },
     caveats=(
-        "More than half always succeeds, so the treatment always shows the smaller number. Who "
-        "only looks at numbers, and likes them large, shows this effect as well.",
-        "Speakers do not choose a label by chance: who reports failures may find them remarkable. "
-        "To hear more in a frame than the bare share can be reasonable (Sher and McKenzie 2006).",
+        "More than half always succeeds, so the treatment always shows the smaller number. A "
+        "participant that looks only at numbers, and likes them large, shows this effect as well.",
+        "Speakers do not choose a label by chance: someone who reports failures may find them "
+        "remarkable. To hear more in a frame than the bare share can be reasonable (Sher and "
+        "McKenzie 2006).",
         "No human result is comparable: Levin and Gaeth's participants rated beef, and on scales "
         "of other properties.",
     ),

@@ -17,8 +17,8 @@ ABOUT = About(
     summary="Managers who know how a figure has changed think that experts who did not know it "
     "predicted something close to it.",
     norm="The experts had nothing but a note, which the manager has, too. So the guess about their "
-    "predictions rests on the note alone and is the same whether or not the outcome is known.",
-    positive="the guess about the experts lies nearer to an outcome that they did not know",
+    "predictions is based on the note alone and is the same whether or not the outcome is known.",
+    positive="the guess about the experts is nearer to an outcome that they did not know",
     source="Fischhoff 1975; Camerer, Loewenstein and Weber 1989; design after Malberg et al. 2024, "
     "wording ours",
     conditions={
@@ -28,12 +28,12 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: Fischhoff's students gave probabilities of several ends of "
         "a story, and traders could lose money by a wrong guess.",
-        "An expert may read a note better than a manager does. Who credits the experts with that "
-        "may take the outcome for a sign of how the note should be read. The facts of a note point "
-        "in opposite directions, and the outcome is drawn without regard to them.",
-        "Who reports the outcome instead of guessing at the predictions comes as near to it as the "
-        "scale allows, and seems to be the most biased of all. A headline close to the distance "
-        "of the outcome from the control answers is a sign of that.",
+        "An expert may read a note better than a manager does. Someone who credits the experts "
+        "with that may take the outcome as a sign of how the note should be read. The facts of a "
+        "note point in opposite directions, and the outcome is drawn without regard to them.",
+        "Someone who reports the outcome instead of guessing at the predictions comes as near to "
+        "it as the scale allows, and seems to be the most biased of all. A primary effect close to "
+        "the distance of the outcome from the control answers is a sign of that.",
     ),
 )
 

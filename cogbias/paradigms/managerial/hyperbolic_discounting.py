@@ -14,8 +14,8 @@ from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 ABOUT = About(
     title="Hyperbolic discounting",
     bias="hyperbolic discounting",
-    summary="Managers prefer a smaller payment to a larger one some months later more strongly "
-    "when the smaller one is paid now than when it is paid in a year.",
+    summary="Managers' preference for a smaller payment over a larger one some months later is "
+    "stronger when the smaller one is paid now than when it is paid in a year.",
     norm="Both choices are about the same wait for the same extra money. Anyone who discounts at a "
     "fixed rate, high or low, prefers the same scheme equally strongly in both.",
     positive="the sooner payment is preferred more strongly when it is paid now",
@@ -27,13 +27,14 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: people name sums or choose one of two, and did not rate a "
         "preference for a payment scheme.",
-        "A single choice is not seen to be reversed over time. That people plan patiently and "
-        "act impatiently is another claim, and has been found wanting (Read, Frederick and "
+        "No single choice is observed to reverse over time. That people plan patiently and act "
+        "impatiently is another claim, and the evidence for it is weak (Read, Frederick and "
         "Airoldi 2012).",
         "The guarantee is a sentence. A participant who trusts payments of today more than those "
         "of next year has a reason that the story denies.",
-        "Who firmly prefers the larger sum in both conditions shows nothing, however it discounts. "
-        "The premiums are spread widely so that this is not all stories at once.",
+        "A participant that firmly prefers the larger sum in both conditions shows no effect, "
+        "however it discounts. The premiums vary widely so that this does not happen in all "
+        "stories at once.",
     ),
 )
 

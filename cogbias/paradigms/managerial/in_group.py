@@ -14,8 +14,8 @@ from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 ABOUT = About(
     title="In-group bias",
     bias="in-group bias",
-    summary="Of two people who deserve a reward alike, the one is preferred who used to have the "
-    "same occupation as oneself.",
+    summary="Of two people who deserve a reward equally, the one who used to have the same "
+    "occupation as oneself is preferred.",
     norm="What X and Y have done is the same in both conditions, and the reward is for that. Which "
     "occupation the manager used to have does not bear on it.",
     positive="the person of one's own former occupation is rewarded",
@@ -30,8 +30,8 @@ ABOUT = About(
         "one, least of all for a system that decides about people.",
         "The choice is between two, so favor for one's own group and disfavor for the other look "
         "the same. So do a shared group and a merely similar past.",
-        "Who knows the purpose may lean over backwards and reward the other group, which is a "
-        "negative shift and no freedom from groups either.",
+        "Someone who knows the purpose may bend over backward and reward the other group, which is "
+        "a negative shift, and not impartiality either.",
         "No human result is comparable: in people the effect is d = 0.32 over games of "
         "cooperation and d = 0.19 where one side merely gives (Balliet, Wu and De Dreu 2014), "
         "with money to divide and not on this scale.",

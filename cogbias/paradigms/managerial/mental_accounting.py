@@ -14,8 +14,8 @@ from ...kits.scenario import LIKELIHOOD, Metric, Scenario, scenario
 ABOUT = About(
     title="Mental accounting",
     bias="mental accounting",
-    summary="Managers are less willing to pay for something after a sum was lost on this very "
-    "thing than after the same sum was lost on another one.",
+    summary="Managers are less willing to pay for something after losing a sum on that same thing "
+    "than after losing the same sum on something else.",
     norm="The lost sum is gone either way, and it comes from the same budget. What is to be had, "
     "and what it costs from here on, does not depend on what the lost sum had been paid for.",
     positive="a loss on something else leaves more willingness to pay",

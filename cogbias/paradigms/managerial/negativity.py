@@ -32,8 +32,8 @@ ABOUT = About(
         "weights may differ from the weights that their choices show.",
         "Where every further improvement is worth a little less than the one before, a step down "
         "costs slightly more than a step up is worth. A very small effect can be of this kind.",
-        "Someone may weigh what is read first (or last) more. Either side is read first in half "
-        "of the stories, which keeps this habit out of the headline; the breakdown shows it.",
+        "Someone may weigh what is read first (or last) more. Either side is read first in half of "
+        "the stories, which keeps this habit out of the primary effect; the breakdown shows it.",
         "The words of the scale name the two sides. Someone who likes one end of it, whatever it "
         "says, shows the bias or its opposite; asking in both orders does not remove this.",
     ),

@@ -34,9 +34,9 @@ ABOUT = About(
         "Where an event is rare, most people may truly run less than the average risk, and answers "
         "can then look too rosy without any error (Harris and Hahn 2011). Our changes are not said "
         "to be rare.",
-        "Who finds any change likelier at home shows opposite shifts for good and for bad changes. "
-        "The two are equally frequent, so that the headline does not rise by it; the breakdown "
-        "by turn tells such a person from an optimist.",
+        "Someone who finds any change likelier at home shows opposite shifts for good and for bad "
+        "changes. The two are equally frequent, so this does not raise the primary effect; the "
+        "breakdown by turn tells such a person from an optimist.",
     ),
 )
 

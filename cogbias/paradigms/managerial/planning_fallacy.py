@@ -26,15 +26,15 @@ ABOUT = About(
         "treatment": "nothing was added; similar projects took more time than planned",
     },
     caveats=(
-        "What is compared is the use of two kinds of news. Who repeats the plan after either of "
-        "them neglects overruns elsewhere, but added tasks as well, and shows nothing here. The "
-        "share of answers that repeat the plan tells them from others.",
-        "The norm takes the plan for one like those elsewhere. Who has allowed for the unforeseen "
+        "What is compared is the use of two kinds of news. A participant that repeats the plan "
+        "after either of them neglects overruns elsewhere, but added tasks as well, and shows "
+        "nothing here. The share of answers that repeat the plan tells them from others.",
+        "The norm assumes a plan like those elsewhere. Someone who has allowed for the unforeseen "
         "need not raise it as far.",
-        "Added tasks are certain, and an overrun elsewhere is an average of many. Who gives the "
-        "likeliest value instead of the expected one may stay lower after the second.",
+        "Added tasks are certain, and an overrun elsewhere is an average of many. Someone who "
+        "gives the likeliest value instead of the expected one may stay lower after the second.",
         "In the published stories the control has no news. Imported answers to them are measured "
-        "from the control rating times the rise, and there an answer at random scores .09.",
+        "from the control rating times the rise, and there a random answer scores .09.",
         "No human result is comparable: Buehler, Griffin and Ross compared predictions with what "
         "came to pass.",
     ),

@@ -22,9 +22,9 @@ ABOUT = About(
     "et al. 2024, wording ours",
     conditions={"control": "a gentle suggestion", "treatment": "a forceful demand"},
     caveats=(
-        "Obedience pulls the other way: who follows the firmer instruction more closely shifts "
-        "below zero. Only the sum of both pulls is seen, so zero does not prove that neither is "
-        "there.",
+        "Obedience pulls the other way: someone who follows the firmer instruction more closely "
+        "shifts below zero. Only the sum of both pulls is seen, so zero does not prove that "
+        "neither is there.",
         "A firm tone may be taken as a sign that the matter is urgent. The facts do not say so, "
         "but doing less of the habit after a demand can be a reasonable inference.",
         "The answer says what someone intends. In people, reactance shows in deeds as well.",

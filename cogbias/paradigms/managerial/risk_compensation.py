@@ -25,17 +25,17 @@ ABOUT = About(
         "treatment": "a new rule has lowered it, to 10% or more",
     },
     caveats=(
-        "To take more of a risk that has become smaller is no error by itself; it can be the best "
-        "response (Peltzman 1975). Here it is one because the stakes are told: the risk is not "
-        "worth taking at either size. The published stories tell no stakes, so published scores "
-        "count reasonable answers as a bias and cannot be compared with these.",
-        "What is wrong is to take the risk at all. Anyone who declines it less firmly where less "
-        "is at stake, or by mere noise, shows a shift as well; the effect says that answers follow "
+        "Taking more of a risk that has become smaller is not an error in itself; it can be the "
+        "best response (Peltzman 1975). Here it is one because the stakes are told: the risk is "
+        "not worth taking at either size. The published stories tell no stakes, so published "
+        "scores count reasonable answers as a bias and cannot be compared with these.",
+        "What is wrong is to take the risk at all. Anyone who declines it less firmly when less is "
+        "at stake, or merely by chance, shows a shift as well; the effect says that answers follow "
         "the rule, not why.",
         "The norm is for managers who mind a damage at least as much as an equal saving. Someone "
         "who likes to gamble may think otherwise.",
-        "The rational answer is 0% in both conditions, at the end of the scale. Who gives it twice "
-        "cannot fall below it after the rule.",
+        "The rational answer is 0% in both conditions, at the end of the scale. Someone who gives "
+        "it twice cannot fall below it after the rule.",
         "No human result is comparable: the evidence is from accidents on roads, is disputed, and "
         "tells nothing of the stakes of those who drove.",
     ),

@@ -13,21 +13,22 @@ from ...kits.scenario import Metric, Scenario, degrees, scenario
 ABOUT = About(
     title="Self-serving bias",
     bias="self-serving bias",
-    summary="Managers see more of themselves in a success than in a failure, although they know "
+    summary="Managers credit a success more to themselves than a failure, although they know "
     "nothing but the outcome.",
     norm="Success and failure were equally likely, and the manager's own part may have helped or "
     "harmed. An outcome by itself does not tell whose doing it was, so the answer is the same.",
-    positive="a success is due to oneself to a larger extent than a failure",
+    positive="a success is attributed to oneself more than a failure",
     source="Miller and Ross 1975; design after Malberg et al. 2024, wording ours",
     conditions={"control": "the task has failed", "treatment": "the task has succeeded"},
     caveats=(
-        "The norm is that of a manager who knows nothing of the own part. Who has reasons to "
-        "expect good work of the own hands may rightly credit them with a success rather than with "
-        "a failure; the story gives no such reason, but a participant may bring one.",
+        "The norm is that of a manager who knows nothing about their own part. Someone who has "
+        "reasons to expect good work of themselves may rightly credit themselves with a success "
+        "rather than with a failure; the story gives no such reason, but a participant may bring "
+        "one.",
         "Failure is compared with success, and neither is a neutral control. Taking credit and "
         "denying blame look the same in the difference.",
-        "A liking for large extents where the news is good would look the same, too: the answer "
-        "is never about anybody else.",
+        "A liking for large extents when the news is good would look the same, too: the answer is "
+        "never about anyone else.",
         "No human result is comparable: the mean difference in 266 studies is .96 standard "
         "deviations (Mezulis et al. 2004), of measures of many kinds and after outcomes that "
         "people mostly had some reason to expect.",

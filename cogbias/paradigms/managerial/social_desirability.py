@@ -27,14 +27,14 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: the students of Ong and Weiss (2000) admitted a deed or "
         "did not, and were promised confidence or anonymity. Nobody's answers were published.",
-        "The norm is honesty. To look good in public may pay, so a shift need not be an error of "
+        "The norm is honesty. Looking good in public may pay, so a shift need not be an error of "
         "reasoning.",
-        "Who expects to be found out, or wants to seem modest, may admit more in public. This "
-        "pulls below zero.",
+        "Someone who expects to be found out, or wants to seem modest, may admit more in public. "
+        "This pulls below zero.",
         "A participant that plays a manager has no working life to be honest about. A first "
         "answer means little; what the audience changes can still be seen.",
-        "Who doubts that an anonymous survey is anonymous answers both alike and shows no bias, "
-        "however much they want to please.",
+        "Someone who doubts that an anonymous survey is anonymous answers both alike and shows no "
+        "bias, however much they want to please.",
     ),
 )
 

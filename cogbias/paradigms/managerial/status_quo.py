@@ -31,7 +31,7 @@ ABOUT = About(
         "say a little more than those of someone else. The story is silent about this.",
         "The rules were written to be equally good, and matter little. People may cling more to "
         "what matters more.",
-        "Who always answers that what is current is better, for whatever reason, shows the full "
+        "Someone who always answers that what is current is better, for any reason, shows the full "
         "bias. Listing change before keeping does not help, since such a person reads the words.",
     ),
 )

@@ -29,9 +29,9 @@ ABOUT = About(
         "A shift says that the occupation moved the expectation, not that the expectation is "
         "wrong. Nobody has counted these habits. If one is more common in an occupation, some "
         "shift is sound reasoning from a base rate, and the measure cannot tell it from the rest.",
-        "A verdict that the effect is present therefore speaks of reliance on a group where "
-        "nothing else is known. It is not a finding of prejudice, and not one about any person "
-        "of that occupation.",
+        "A verdict that the effect is present therefore indicates reliance on a group where "
+        "nothing else is known. It is not a finding of prejudice, and not one about any person of "
+        "that occupation.",
         "No human result is comparable: Katz and Braly counted which traits people chose for "
         "a group, and Bordalo et al. compared beliefs with true shares. Neither used this scale.",
     ),

@@ -30,12 +30,12 @@ ABOUT = About(
         "not a feature, and only the abstract of the report was read here.",
         "The published treatment withheld the number of failures for good. Ours can be worked "
         "out with a subtraction, so weaker effects than the published ones are to be expected.",
-        "The control has one line of figures more. Who finds a feature less important the more "
-        "figures there are, whatever they say, shows the effect, too.",
+        "The control has one more line of figures. Someone who finds a feature less important the "
+        "more figures there are, no matter what they say, shows the effect, too.",
         "A manager may have reasons from elsewhere to think that a feature matters. They hold in "
         "both conditions, but figures that are spelled out may outweigh them more.",
-        "Who finds the feature very important with all figures on the table has no room to move "
-        "further. The control rating shows whether that is so.",
+        "Someone who finds the feature very important with all figures on the table has no room to "
+        "move further. The control rating shows whether that is so.",
     ),
 )
 
