@@ -546,6 +546,7 @@ def without_people(
         return items
     content = [{k: v for k, v in each.items() if k != "person"} for each in items["content"]]
     asked = items.drop(columns="answered_by").assign(content=content)
+    asked = asked[~asked.drop(columns="item_id").astype(str).duplicated()]
     return asked.assign(item_id=item_ids(asked)).drop_duplicates("item_id", ignore_index=True)
 
 # %% ../nbs/02_design.ipynb #80b245b2
