@@ -1064,7 +1064,8 @@ def site(
     address: Annotated[
         str,
         typer.Option(
-            metavar="URL", help="Address at which the site will be published, for link previews."
+            metavar="URL",
+            help="Address at which the site will be published; previews and citations name it.",
         ),
     ] = "",
 ) -> None:

@@ -363,7 +363,6 @@ class ReportWords(NamedTuple):
     "What a report says below its headings."
 
     opening: str  # gaps: summary, norm, positive
-    context: str  # below the figure
     effect: str
     levels: str
     position: str
@@ -383,8 +382,6 @@ _CONSISTENCY = (
 _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive value means** "
     "that {positive}.",
-    context="*Black: this participant, 95% interval. Green, where comparable results are known: "
-    "people, as published. Gray: unbiased baselines, on the same prompts.*",
     effect="*Default* is the main estimate: conditional on a readable answer, with standard "
     "errors clustered by set of related prompts. *Published* is the formula of the paper, with "
     "its quirks.",
@@ -402,9 +399,6 @@ _OF_AN_ACCURACY = ReportWords(
     opening="**What is asked.** {summary}\n\n**What is right.** {norm}\n\n**Zero is** the best "
     "constant policy: always the option in the same position, or always the same words. **A "
     "positive value means:** {positive}. This is an accuracy, not a bias.",
-    context="*Black: this participant, 95% interval. Gray: simulated baselines, on the same "
-    "prompts. The marks show what is scored without reading the question: by guessing, by the "
-    "best constant policy, and by knowing only the type of a bet.*",
     effect="*Default* is the main estimate: conditional on a readable answer, tied options "
     "share the credit. *Published* is the formula of the paper, with its quirks. "
     "Estimates on new items treat both items of a question as sampled units; those on exactly "

@@ -5,11 +5,15 @@ Needs Debian's `chromium` and `chromium-driver`; skips with the reason where the
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+ActionChains = pytest.importorskip("selenium.webdriver.common.action_chains").ActionChains
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
 
 WIDTHS = (1280, 390)
@@ -85,6 +89,17 @@ def open_first_page(browser: webdriver.Chrome, site: Path, width: int, theme: st
     browser.get((site / "index.html").resolve().as_uri())
 
 
+def saved(browser: webdriver.Chrome, number: int) -> pd.DataFrame:
+    "The table behind one of the buttons that save what is filtered."
+    text = browser.execute_script(
+        "return new Promise((found) => { const given = URL.createObjectURL;"
+        "URL.createObjectURL = (blob) => { found(blob.text()); return given(blob); };"
+        "document.querySelector(`.actions button:nth-of-type(${arguments[0]})`).click(); });",
+        number,
+    )
+    return pd.read_csv(StringIO(text), keep_default_na=False)
+
+
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_from_the_first_page_to_one_answer(
@@ -107,13 +122,10 @@ def test_from_the_first_page_to_one_answer(
     first.find_elements("css selector", "option")[1].click()
     fewer = words(browser, "#count")
     assert fewer != counted and int(fewer[0].split()[0]) < int(counted[0].split()[0])
-    rows = browser.execute_script(
-        "const made = []; const given = URL.createObjectURL;"
-        "URL.createObjectURL = (blob) => { made.push(blob); return given(blob); };"
-        "document.querySelector('.actions button').click(); return made[0].text();"
-    )
-    assert rows.startswith("item_id,condition,cluster,")
-    assert f"{rows.count(chr(10)) - 1} of" in fewer[0].replace(",", "")
+    rows, prompts, answers = (saved(browser, number) for number in (1, 2, 3))
+    assert f"{len(rows)} of" in fewer[0].replace(",", "") and all(prompts["prompt"])
+    assert [*prompts["item_id"]] == [*rows["item_id"]] == [*dict.fromkeys(answers["item_id"])]
+    assert answers["times"].sum() == rows["asked"].sum()
     assert browser.get_log("browser") == []
 
 
@@ -136,6 +148,30 @@ def test_from_the_first_page_to_two_participants(
     shown = words(browser, ".cards article.open h4")
     assert pair == shown
     assert browser.get_log("browser") == []
+
+
+def test_the_keyboard_reaches_an_answer(browser: webdriver.Chrome, site: Path) -> None:
+    def press(key: str) -> str:
+        ActionChains(browser).send_keys(key).perform()
+        return browser.execute_script("return document.activeElement.innerText")
+
+    open_first_page(browser, site, 1280, "light")
+    assert press(Keys.TAB) == "Skip to the content" and press(Keys.ENTER).startswith("Results")
+    browser.get((site / "answers.html").resolve().as_uri())
+    wait_for(browser, "#of-paradigm")[0].send_keys(Keys.DOWN)
+    wait_for(browser, "#of-participant option:nth-child(2)")
+    press(Keys.TAB)
+    press(Keys.DOWN)
+    wait_for(browser, ".prompts tbody a")
+    while "prompt 1" != press(Keys.TAB):
+        assert browser.execute_script(
+            "return getComputedStyle(document.activeElement).outlineStyle !== 'none'"
+        )
+    press(Keys.ENTER)
+    WebDriverWait(browser, 20).until(lambda page: page.switch_to.active_element.tag_name == "h2")
+    assert press(Keys.TAB) == "Close"
+    press(Keys.ENTER)
+    WebDriverWait(browser, 20).until(lambda page: page.switch_to.active_element.text == "prompt 1")
 
 
 def test_two_participants_side_by_side(browser: webdriver.Chrome, site: Path) -> None:

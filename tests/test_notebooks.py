@@ -47,7 +47,7 @@ SLOW = (
         "kits/skeletons.ipynb",
         "kits/table.ipynb",
     ),
-    *("backends/hf.ipynb", "site/03_pages.ipynb"),
+    *("backends/hf.ipynb", "site/04_pages.ipynb"),
     *("paradigms/bets/value.ipynb", "reporting/07_methods.ipynb"),
     "reporting/05_bets.ipynb",
     *("stats/05_signal_detection.ipynb", "stats/12_shared_things.ipynb"),

@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 import nbformat
 import pandas as pd
 import pytest
+import yaml
 from hostile import (
     ACT,
     IMG,
@@ -121,6 +122,17 @@ def test_what_others_show_beside_a_link(site: Path, hostile: Path) -> None:
     assert (hostile / "static" / "overview.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(CogbiasError, match="give it whole"):
         build_site(site.parent, address="example.org")
+
+
+def test_a_study_and_its_sources_can_be_cited(site: Path, hostile: Path) -> None:
+    listed = (site / "references.bib").read_text(encoding="utf-8")
+    for place, address in ((site, None), (hostile, "https://example.org/a%20site/")):
+        cited = yaml.safe_load((place / "CITATION.cff").read_text(encoding="utf-8"))
+        assert {"cff-version", "message", "title", "authors", "date-released"} <= {*cited}
+        assert cited.get("url") == address and cited["title"] in text(page(place, "methods.html"))
+    for each in (site / "results" / "paradigms").glob("*.html"):
+        shown = page(site, f"results/paradigms/{each.name}").find("pre").get_text()
+        assert shown.startswith("@") and all(entry in listed for entry in shown.split("\n\n"))
 
 
 def test_every_link_leads_to_a_page(site: Path) -> None:

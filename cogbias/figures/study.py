@@ -21,6 +21,8 @@ from cogbias.figures.cell import (
     figure,
     interval_rows,
     legend_above,
+    number_words,
+    say,
 )
 from ..tables import CogbiasError
 from ..words import BIAS_VERDICTS, LikenessWord, VerdictWord, is_bias, signed
@@ -57,18 +59,6 @@ def _one_row_each(data: pd.DataFrame, *names: str) -> None:
         raise CogbiasError(f"several rows have {place}: give one row each, such as one measure")
 
 # %% ../../nbs/figures/01_study.ipynb #7b86bde1
-def _words(row: Mapping[str, Any]) -> str:
-    "Estimate and limits of a row of numbers."
-    if pd.isna(row["estimate"]):
-        return "no number"
-    limits = (
-        ""
-        if pd.isna(row["ci_low"])
-        else f" [{signed(row['ci_low'], 2)}, {signed(row['ci_high'], 2)}]"
-    )
-    return signed(row["estimate"], 2) + limits
-
-
 @figure("unit")
 def effect_forest(
     data: pd.DataFrame,  # one row per effect: estimate, ci_low, ci_high
@@ -99,7 +89,7 @@ def effect_forest(
         if row["heading"]:
             ax.get_yticklabels()[place].set_fontweight("bold")
             continue
-        ax.text(1.02, place, _words(row), **beside)
+        ax.text(1.02, place, number_words(*(row[name] for name in NUMBERS)), **beside)
         if np.isinf(row["estimate"]):
             right = row["estimate"] > 0
             ax.plot(
@@ -171,6 +161,8 @@ def model_bias_heatmap(
     texts = [
         "\n".join(filter(None, each)) for each in zip((signed(each, 2) for each in numbers), ends)
     ]
+    who = zip(data["participant"], data["paradigm"], numbers)
+    say(ax, [f"{model}, {bias} {signed(each, 2)}" for model, bias, each in who])
     shown = numbers.where(judged, 0.0).clip(-reach, reach)  # what is not judged is white
     cells = pd.DataFrame(
         {"row": data["paradigm"], "column": data["participant"], "shown": shown, "text": texts}
@@ -232,6 +224,8 @@ def variant_lines(
     _one_row_each(data, x, hue)
     order, lines, ax = _levels(data[x]), _levels(data[hue]), axes_or_new(ax, 6.4, 3.6)
     ax.axhline(0, color="#777777", linewidth=1, zorder=1)
+    rows = zip(data[hue], data[x], data["estimate"].astype(float))
+    say(ax, [f"{name}, {level} {signed(each, 2)}" for name, level, each in rows])
     for number, name in enumerate(lines):
         rows = data[data[hue] == name].set_index(x).reindex(order).reindex(columns=NUMBERS)
         estimate, low, high = rows.astype(float).to_numpy().T
@@ -269,6 +263,7 @@ def profile(
     ax.axvspan(-1, 1, color=COLOURS["human"], alpha=0.15, linewidth=0)
     colours = [COLOURS[_OF_LIKENESS[word]] for word in rows["likeness"]]
     interval_rows(rows["paradigm"], rows, colours, ax)
+    say(ax, [f"{name}: {word}" for name, word in zip(rows["paradigm"], rows["likeness"])])
     beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
     for place, word in enumerate(rows["likeness"]):
         ax.text(1.02, place, word, **beside)

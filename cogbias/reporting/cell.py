@@ -559,7 +559,7 @@ def validity_table(
     counts = zip(rows["n_valid"], rows["n_trials"])
     return pd.DataFrame(
         {
-            "": rows["measure"].map(names),
+            "measure": rows["measure"].map(names),
             "condition": rows["group"].str.removeprefix("condition="),
             "estimate [95% interval]": [
                 interval(row, sign=row["measure"] not in ("valid_share", "valid_mass"))

@@ -66,11 +66,14 @@ def show_table(table: pd.DataFrame) -> None:
 
 
 def show_figure(axes: Any) -> None:
-    "Show what was just drawn, before what comes next; a notebook shows figures last by itself."
+    "Show what was just drawn, before what comes next, and say it to who does not see it."
+    from IPython.display import display
     from matplotlib import pyplot
 
     _display()
-    pyplot.show()
+    drawn = axes.figure
+    display(drawn, metadata={"image/png": {"alt": drawn.get_label()}})
+    pyplot.close(drawn)
 
 # %% ../../nbs/reporting/08_chapters.ipynb #b807e89b
 def _beside_people(report: "CellReport") -> None:
@@ -81,6 +84,10 @@ def _beside_people(report: "CellReport") -> None:
     people = words.human_rows(human_reference(report.paradigm.name), report.paradigm.contrasts)
     label = words.headline_label(report.paradigm)
     show_figure(figures.effect_in_context(shown, people, report.trivial, label))
+    said = {"green: people, as published": people}
+    said |= {"gray: unbiased baselines, on the same prompts": report.trivial}
+    there = "".join(f"; {words}" for words, rows in said.items() if len(rows))
+    show(f"*First row: this participant, 95% interval{there}.*")
 
 
 def _beside_policies(report: "CellReport") -> None:
@@ -90,6 +97,11 @@ def _beside_policies(report: "CellReport") -> None:
             words.accuracy_rows(report.effects, report.paradigm, report.name),
             report.trivial.assign(estimate=report.trivial.get("share")),
         )
+    )
+    show(
+        "*Rows with an interval: this participant, 95%. Gray: simulated responders, on the same "
+        "prompts. The marks show what is scored without reading the question: by guessing, by the "
+        "best constant policy, and by knowing only the type of a bet.*"
     )
 
 # %% ../../nbs/reporting/08_chapters.ipynb #efec4992
@@ -181,7 +193,6 @@ class CellReport:
             _beside_policies(self)
         else:
             _beside_people(self)
-        show(self._words.context)
 
     def prompts(self) -> None:
         "Example prompts of both conditions, with what was answered."

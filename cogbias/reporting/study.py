@@ -110,7 +110,7 @@ _NOT_PLAIN_MODELS = {  # part of a shown name or of a paradigm -> what readers m
 def opening_notes(
     effects: pd.DataFrame,  # an effects table with shown names
     left_out: Sequence[str] = (),  # paradigms that are not on the common scale
-    apart: Mapping[str, Sequence[str]] = {},  # paradigm -> who was asked other prompts in it
+    apart: Mapping[str, Mapping[str, str]] = {},  # paradigm -> who was asked other prompts, which
 ) -> str:  # markdown
     "What the study rests on, who is not real, and who was asked something else."
     who, what = effects["participant"].unique(), effects["paradigm"].unique()

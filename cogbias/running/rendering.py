@@ -8,8 +8,11 @@ __all__ = ['IMPORTED', 'set_up_figures', 'report_on_cell', 'StudyReport', 'asked
 
 # %% ../../nbs/running/03_rendering.ipynb #2ecd83d1
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +27,7 @@ from cogbias.running.cells import (
 )
 from .engine import execute_notebook
 from ..executors import bar, lost_words, spread
+from ..design import PEOPLE, without_people
 from ..figures import set_theme
 from cogbias.folder import (
     STUDY_REPORT,
@@ -31,6 +35,7 @@ from cogbias.folder import (
     StoredRequest,
     code_hash,
     content_of,
+    items,
     make,
     mark_of_participant,
     readings,
@@ -43,6 +48,7 @@ from cogbias.folder import (
 from ..study.own_paradigms import know
 from ..participants import asked_how
 from ..reporting.cell import shown_name
+from ..reporting.claims import OTHERS
 from ..reporting.chapters import CellReport, Training
 from ..settings import REPORT_PARAMETERS
 from ..study import make_study
@@ -138,7 +144,7 @@ class StudyReport(NamedTuple):
     folder: Path
     effects: pd.DataFrame  # an effects table
     people: dict[str, dict[str, Any]]  # participant -> model, temperature, simulated, mark, ...
-    apart: dict[str, list[str]]  # paradigm -> who was asked other prompts than most
+    apart: dict[str, dict[str, str]]  # paradigm -> who was asked other prompts, and which
     asked: list[tuple[str, str, str]]  # participant, paradigm, method
     lines: list[str]  # what failed in the last run
 
@@ -159,17 +165,26 @@ def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
     }
 
 
-def asked_apart(asked: Sequence[StoredRequest]) -> dict[str, list[str]]:
-    "Paradigm -> participants who were asked other prompts than most."
-    lists: dict[str, dict[str, list[str]]] = {}
-    for each in asked:
-        of_list = lists.setdefault(each.paradigm, {}).setdefault(each.list_id, [])
-        of_list.append(each.participant)
+def asked_apart(
+    folder: Folder,
+    asked: Sequence[StoredRequest],  # by paradigm
+) -> dict[str, dict[str, str]]:  # paradigm -> participant -> what it was asked
+    "Who was asked other prompts than most, and which; what each person was asked counts once."
     found = {}
-    for name, groups in lists.items():
-        most = max(groups.values(), key=len)
-        others = [who for group in groups.values() if group is not most for who in group]
-        found |= {name: others} if others else {}
+    for name, group in groupby(asked, attrgetter("paradigm")):
+        prompts = {
+            each.participant: frozenset(without_people(items(folder, each, shared=True))["item_id"])
+            for each in group
+        }
+        ((most, _),) = Counter(prompts.values()).most_common(1)
+        people = [who for who in prompts if who.startswith(PEOPLE)]
+        of_people = {prompts[who]: f"the questions of {who}" for who in people}
+        told = {
+            who: OTHERS if who in people else of_people.get(each, OTHERS)
+            for who, each in prompts.items()
+            if each != most
+        }
+        found |= {name: told} if told else {}
     return found
 
 
@@ -185,7 +200,7 @@ def report_on_study(
             folder.path,
             effects_of(outputs),
             {each.participant: _person(folder, each) for each in asked},
-            asked_apart(asked),
+            asked_apart(folder, asked),
             [(each.participant, each.paradigm, each.method) for each in asked],
             [line for run in last for line in run.failed],
         )

@@ -19,7 +19,10 @@ from ..tables import LARGEST_NOTEBOOK, CogbiasError, file_text, first_line
 # %% ../../nbs/site/00_inert.ipynb #2ebaa397
 def plain(text: Any) -> str:
     "Text on one line, without characters that cannot be printed."
-    return " ".join("".join(each if each.isprintable() else " " for each in str(text)).split())
+    text = " ".join(str(text).split())
+    if text.isprintable():
+        return text
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 # %% ../../nbs/site/00_inert.ipynb #6dde8f40
 SHOWN = ("image/png", "image/jpeg", "image/svg+xml", "text/markdown", "text/html", "text/plain")
@@ -38,6 +41,12 @@ def _text_html(text: str) -> str:
     return f"<pre>{html.escape(visible(text))}</pre>" if text.strip() else ""
 
 
+def _alt_of(output: Mapping[str, Any], kind: str) -> str:
+    "What a picture shows, as the notebook says it, where it does."
+    said = output.get("metadata", {}).get(kind)
+    return visible(str(said["alt"])) if isinstance(said, Mapping) and said.get("alt") else ""
+
+
 def output_html(
     output: Mapping[str, Any],  # of a code cell
     alt: str = "",  # what a picture shows, in words
@@ -53,7 +62,7 @@ def output_html(
         return ""
     content = output["data"][kind]
     if kind.startswith("image/"):
-        return _picture_html(kind, content, alt)
+        return _picture_html(kind, content, _alt_of(output, kind) or alt)
     if kind == "text/plain":
         return _text_html(content)
     return markdown_html(content) if kind == "text/markdown" else clean_html(content)

@@ -6,7 +6,7 @@
 __all__ = ['SUITES', 'LEAST_READ', 'MOST_COLUMNS', 'GLANCES', 'AS_PUBLISHED', 'MOST_PAIRS', 'suite_title', 'paradigm_rank',
            'known_paradigm', 'paradigm_title', 'measure_title', 'Results', 'is_finite', 'axis_limit', 'axis_limits',
            'tags_of', 'groups_of_paradigm', 'groups_of_participant', 'other_groups', 'glance', 'legend',
-           'compared_pairs', 'beside_people', 'differences', 'findings', 'counts_in_words']
+           'compared_pairs', 'beside_people', 'profile', 'differences', 'findings', 'counts_in_words']
 
 # %% ../../nbs/site/01_results.ipynb #51a0d086
 import re
@@ -25,12 +25,12 @@ from cogbias.reporting.claims import (
     claim,
     explained,
     likeness_words,
-    status_words,
+    limits_words,
     who_was_asked_other_prompts,
+    without_limits,
 )
 from ..design import ALTERED, IMPORTED, PEOPLE, Paradigm, human_reference, paradigm
 from ..effects import headlines, likenesses
-from ..effects.verdicts import likeness_table
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
 from ..running.rendering import asked_apart
@@ -111,14 +111,12 @@ class Results:
                 record = recorded_participant(folder, key)
                 if record.backend == "published":
                     self.called[name] = record.model
-            self.apart = asked_apart(asked)  # paradigm -> who was asked other prompts than most
+            self.apart = asked_apart(folder, asked)  # who was asked other prompts, and which
         self.effects = effects_of(outputs)
         self.headlines = headlines(self.effects).to_dict("records")
         self.likenesses = likenesses(self.effects)  # (participant, paradigm) -> beside people
-        self.beside = likeness_table(self.effects)  # the same as a table, for a figure
         self.paradigms = sorted({name for name, _ in cells}, key=paradigm_rank)
         self.people = sorted(people, key=lambda name: (is_simulated(name), name))
-        self.mixed = len({*map(is_simulated, people)}) > 1  # simulated ones beside others
         ranks = {name: rank for rank, name in enumerate(chain(self.paradigms, self.people))}
         self.headlines.sort(key=lambda row: (ranks[row["paradigm"]], ranks[row["participant"]]))
         people = chain.from_iterable(map(_human_rows, self.headlines))
@@ -147,13 +145,13 @@ class Results:
     def answers(
         self,
         paradigm: str,
-        participant: str,
+        participant: str | None = None,  # None: the reader chooses
         **beside: str,  # with: another participant
     ) -> str:
         "The address of the answers behind a number, from the top of the site."
         chosen = {"paradigm": paradigm, "participant": participant, **beside}
-        chosen = urlencode(chosen, safe="/")
-        return f"answers.html#{chosen}"
+        chosen = {key: value for key, value in chosen.items() if value}
+        return f"answers.html#{urlencode(chosen, safe='/')}"
 
     def comparison(self, first: str, second: str) -> str:
         "The address of a comparison with another participant, or with published results."
@@ -232,11 +230,11 @@ def _effect_row(
     "A row of the effects table as the site shows it."
     who, name, said = row["participant"], row["paradigm"], claim(row)
     tags = tags_of(results, who) if by == "participant" else []
-    tags += ["other prompts"] if who in results.apart.get(name, []) else []
+    tags += [each for each in [results.apart.get(name, {}).get(who)] if each]
     like = likeness_words(results.likenesses.get((who, name)))
     words = said.look, said.word, said.here, joined(said.reason, like), said.bound
     if not is_headline:
-        words = "", "", "", status_words(row["status"]), ""
+        words = "", "", "", "" if limits_words(row) else without_limits(row), ""
     return {
         **row,
         "label": who if by == "participant" else paradigm_title(name),
@@ -249,18 +247,18 @@ def _effect_row(
     }
 
 
-_NOTHING = dict.fromkeys(("href", "answers_href", "side", "word", "here", "bound"), "")
+_NOTHING = dict.fromkeys(("href", "answers_href", "side", "word", "here", "bound", "kind"), "")
 
 
 def _human_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     "Published results of people for the measure of a row."
     table = human_reference(row["paradigm"])
-    table = table[table["measure"] == row["measure"]].assign(unit=row["unit"], kind="people")
+    table = table[table["measure"] == row["measure"]].assign(unit=row["unit"])
     return [
         each
         | _NOTHING
         | {"answers": f"{int(each['n']):,} people" if is_finite(each["n"]) else ""}
-        | {"tags": [], "note": each["source"]}
+        | {"tags": [], "note": each["source"], "kind": "people"}
         for each in table.to_dict("records")
     ]
 
@@ -312,7 +310,7 @@ def groups_of_paradigm(
             each,
             "participant",
             paradigm_title(each[0]["paradigm"]),
-            href=results.address(each[0]["paradigm"]),
+            href=None if only else results.address(each[0]["paradigm"]),
         )
         for each in _alike(rows, "paradigm", "measure", "unit")
     ]
@@ -366,6 +364,7 @@ def _table_at_a_glance(
         for who in people
     }
     claims = {(name, who): claim(row) for (name, who), row in rows.items() if name in names}
+    open_ = [each.reason for each in claims.values() if each.verdict in ("none", "inconclusive")]
     published, suites = {}, {}
     for name in names:
         row = next((rows[name, who] for who in people if (name, who) in rows), None)
@@ -381,6 +380,7 @@ def _table_at_a_glance(
     return {
         **{"title": title, "heads": heads, "claims": claims, "published": published},
         **{"names": names, "people": people, "suites": suites, "kind": _kind(*people)},
+        "reasons": {reason: note for note, reason in enumerate(dict.fromkeys(open_), 1)},
         "turned": len(people) > MOST_COLUMNS and len(people) > len(names),
     }
 
@@ -415,7 +415,12 @@ def legend(
     "What is explained below a table of verdicts."
     rows = results.headlines if who is None else results.headlines_of(who)
     rows = [row for row in rows if only in (None, row["paradigm"])]
-    apart = {paradigm_title(n): w for n, w in results.apart.items() if only in (None, n)}
+    asked = [(row["paradigm"], row["participant"]) for row in rows]
+    apart: dict[str, dict[str, str]] = {}
+    for name, told in results.apart.items():
+        for participant, said in told.items():
+            if (name, participant) in asked:
+                apart.setdefault(paradigm_title(name), {})[participant] = said
     families = {row["family"] for row in rows if isinstance(row["family"], str)}
     return {
         "words": explained(claim(row).verdict for row in rows),
@@ -450,6 +455,27 @@ def beside_people(results: Results, participant: str) -> pd.DataFrame:
         if who == participant
     ]
     return pd.DataFrame(rows).assign(first=participant, larger="")
+
+
+def profile(results: Results, participant: str) -> list[dict[str, Any]]:
+    "How a participant differs from people in every bias, on one scale; empty for a single bias."
+    sizes = {row["paradigm"]: row["smallest"] for row in results.headlines_of(participant)}
+    rows = []
+    for (who, name), like in results.likenesses.items():
+        if who == participant and sizes[name] > 0:
+            apart = {each: getattr(like.difference, each) / sizes[name] for each in _NUMBERS}
+            side = "" if like.word in ("like", "cannot tell") else "claimed towards"
+            side = "claimed against" if side and apart["estimate"] < 0 else side
+            told = {"label": paradigm_title(name), "href": results.address(name), "tags": []}
+            told |= {"side": side, "word": like.word, "note": like.people, "bound": "±1"}
+            page = results.comparison(who, AS_PUBLISHED)
+            rows.append(_NOTHING | apart | told | {"answers": "comparison", "answers_href": page})
+    unit = "differences from people, in smallest effects of interest"
+    told = {"title": "Compared with people", "href": None, "unit": unit, "accuracy": False}
+    rows.sort(key=lambda row: -row["estimate"])
+    numbers = (row[each] for row in rows for each in _NUMBERS)
+    limit = axis_limit([1.0, *filter(is_finite, numbers)])
+    return [told | {"limit": limit, "rows": rows}] if len(rows) > 1 else []
 
 
 def differences(

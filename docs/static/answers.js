@@ -21,15 +21,6 @@ function load(name) {
   return loaded[name];
 }
 
-// Texts of strangers become text nodes, never markup.
-function make(tag, attributes, ...inner) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {}))
-    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
-  made.append(...inner.flat().filter((each) => each !== null && each !== undefined && each !== ""));
-  return made;
-}
-
 const at = (column, row) => (column.codes[row] < 0 ? "" : column.levels[column.codes[row]]);
 const plain = (name) => name.replaceAll("_", " ");
 const percent = (share) => (share > 0 && share < 0.01 ? "<1%" : `${Math.round(100 * share)}%`);
@@ -51,7 +42,7 @@ function go(changes) {
 function chooser(label, key, levels, value, any) {
   const options = levels.map(([id, words]) => make("option", {value: id, selected: id === value}, words));
   if (any) options.unshift(make("option", {value: ""}, any));
-  const box = make("select", {}, options);
+  const box = make("select", {id: `of-${key}`}, options);
   const away = {rows: null, item: null};
   if (key === "paradigm")
     for (const each of Object.keys(state())) if (!["paradigm", "participant", "with"].includes(each)) away[each] = null;
@@ -107,27 +98,8 @@ function filters(columns, chosen) {
 
 // ---- the list
 
-function csv(head, rows) {
-  const quoted = (value) => {
-    let text = String(value ?? "");
-    if (/^[=+@\t\r]|^-(?![\d.])/.test(text)) text = `'${text}`; // a spreadsheet must not run it
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  return [head, ...rows].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
-}
-
-function saves(words, file, content) {
-  const link = make("button", {type: "button"}, words);
-  link.addEventListener("click", () => {
-    const url = URL.createObjectURL(new Blob([content()], {type: "text/csv"}));
-    make("a", {href: url, download: file}).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
-  });
-  return link;
-}
-
 function listOf(found, chosen) {
-  const {items, cell, columns, second, other, kept} = found;
+  const {entry, items, cell, columns, second, other, kept} = found;
   const factors = Object.keys(items.columns).filter((name) => new Set(kept.map((row) => columns[name].codes[row])).size > 1);
   const wide = factors.filter((name) => !["condition", "cluster"].includes(name));
   const told = ["is_published", "option_order", "target_position", "variant", "template", "premise_order"];
@@ -154,40 +126,51 @@ function listOf(found, chosen) {
     return make(
       "tr",
       {class: open ? "open" : null},
-      make("th", {scope: "row"}, make("a", {href: address({item: items.id[cell.item[row]]})}, `prompt ${number}`)),
+      make("th", {scope: "row"}, make("a", {id: items.id[cell.item[row]], href: address({item: items.id[cell.item[row]]})}, `prompt ${number}`)),
       rest.map((value) => make("td", {}, String(value))),
     );
   });
   const asked = kept.reduce((sum, row) => sum + cell.asked[row], 0);
   const readable = kept.reduce((sum, row) => sum + cell.readable[row], 0);
-  const all = Object.keys(items.columns);
-  const file = `${chosen.participant} ${chosen.paradigm}.csv`.replace(/[^\w.-]+/g, "-");
-  const rows = () =>
-    csv(
-      ["item_id", ...all, "answer", "number", ...(other ? ["answer_of_other"] : []), "asked", "readable", "status"],
-      kept.map((row) => [
-        items.id[cell.item[row]],
-        ...all.map((name) => at(columns[name], row)),
-        at(columns.answer, row),
-        cell.number[row],
-        ...(other ? [otherOf(row)] : []),
-        cell.asked[row],
-        cell.readable[row],
-        at(columns.status, row),
-      ]),
-    );
+  const all = Object.keys(items.columns), file = `${chosen.participant} ${chosen.paradigm}`;
+  const first = (row) => [items.id[cell.item[row]], ...all.map((name) => at(columns[name], row))];
+  const rows = () => [
+    ["item_id", ...all, "answer", "number", ...(other ? ["answer_of_other"] : []), "asked", "readable", "status"],
+    ...kept.map((row) => [
+      ...first(row),
+      at(columns.answer, row),
+      cell.number[row],
+      ...(other ? [otherOf(row)] : []),
+      cell.asked[row],
+      cell.readable[row],
+      at(columns.status, row),
+    ]),
+  ];
+  const prompts = async () => {
+    const {system, prompt, options} = await load(`prompts-${entry.list}`);
+    const texts = (row) => [at(system, cell.item[row]), prompt[cell.item[row]], at(options, cell.item[row])];
+    return [["item_id", ...all, "system", "prompt", "options"], ...kept.map((row) => [...first(row), ...texts(row)])];
+  };
+  const given = async () => {
+    const {texts} = await load(`texts-${entry.cell}`);
+    const told = ["times", "status", "choice", "role", "value", "detail", "stored", "response", "thinking"];
+    const each = (row) => texts[row].said.map((said) => [...first(row), ...told.map((name) => said[name]), JSON.stringify(texts[row].shares)]);
+    return [["item_id", ...all, ...told, "distribution"], ...kept.flatMap(each)];
+  };
   return [
     make("p", {id: "count", role: "status"}, `${kept.length.toLocaleString("en")} of ${cell.item.length.toLocaleString("en")} prompts; ${readable.toLocaleString("en")} of ${asked.toLocaleString("en")} answers readable.`),
     make(
       "div",
       {class: "scroll"},
-      make("table", {class: "prompts"}, make("thead", {}, make("tr", {}, head.map((each) => make("th", {scope: "col"}, each)))), make("tbody", {}, body)),
+      make("table", {class: "prompts"}, make("caption", {class: "visually-hidden"}, `Prompts and answers: ${named(entry)}`), make("thead", {}, make("tr", {}, head.map((each) => make("th", {scope: "col"}, each)))), make("tbody", {}, body)),
     ),
     make(
       "p",
       {class: "actions"},
-      count < kept.length ? make("a", {href: address({rows: count + 4 * SHOWN})}, `Show ${Math.min(4 * SHOWN, kept.length - count)} more`) : null,
-      saves("Download these rows (CSV)", file, rows),
+      count < kept.length ? make("a", {id: "more", href: address({rows: count + 4 * SHOWN})}, `Show ${Math.min(4 * SHOWN, kept.length - count)} more`) : null,
+      saves("Download these rows (CSV)", `${file}.csv`, rows),
+      saves("their prompts (CSV)", `${file} prompts.csv`, prompts),
+      saves("every answer (CSV)", `${file} answers.csv`, given),
     ),
   ];
 }
@@ -326,7 +309,13 @@ async function prompt(found, chosen) {
 
 let opened = null;
 
+// What a keyboard was on is made anew, and would be lost.
+function refocus(id) {
+  if (id && document.activeElement === document.body) document.getElementById(id)?.focus();
+}
+
 async function render() {
+  const focused = document.activeElement?.id;
   const cells = await load("index"), chosen = state();
   const names = [...new Map(cells.map((each) => [each.paradigm, each.title]))];
   const entry = cells.find((each) => each.paradigm === chosen.paradigm && each.participant === chosen.participant);
@@ -339,6 +328,7 @@ async function render() {
   const [choice, filter, panel, list] = ["choice", "filters", "prompt", "rows"].map((id) => document.getElementById(id));
   if (!entry) {
     choice.replaceChildren(...choosers);
+    refocus(focused);
     [filter, panel, list].forEach((each) => each.replaceChildren());
     return;
   }
@@ -362,7 +352,7 @@ async function render() {
   if (chosen.item && chosen.item !== opened) {
     panel.scrollIntoView();
     panel.querySelector("h2")?.focus({preventScroll: true});
-  }
+  } else refocus(chosen.item ? focused : opened || focused); // of a prompt that was closed: its row
   opened = chosen.item;
   dispatchEvent(new Event("resize")); // boxes that scroll say so
 }

@@ -19,8 +19,8 @@ ABOUT = About(
     norm="Similar projects show by how much such plans are exceeded. A plan made in the same way "
     "should be raised by that percentage, as it would be for added tasks that take as much.",
     positive="the estimate is raised less for overruns elsewhere than for added tasks",
-    source="Kahneman and Tversky 1979; Buehler, Griffin and Ross 1994; design after Malberg et al. "
-    "2024, changed, wording ours",
+    source="Kahneman and Tversky 1979b; Buehler, Griffin and Ross 1994; design after Malberg et "
+    "al. 2024, changed, wording ours",
     conditions={
         "control": "tasks were added; similar projects went as planned",
         "treatment": "nothing was added; similar projects took more time than planned",
