@@ -128,10 +128,10 @@ class Layout:
     @cached_property
     def prompt(self) -> np.ndarray:
         "The first item with the same question in the same order, of every item, shape (items,)."
-        if "answered_by" not in self or "order_group" not in self:
+        if "answered_by" not in self:
             return np.arange(len(self))
         people = pd.notna(self.column("answered_by"))  # several of them answer one prompt
-        codes = [self.code(name)[0] for name in ("condition", "order_group")]
+        codes = [self.code(name)[0] for name in ("condition", "pair_id")]
         shown = np.column_stack([people, *codes, self.role])
         _, first, same = np.unique(shown, axis=0, return_index=True, return_inverse=True)
         return np.where(people, first[same.ravel()], np.arange(len(self)))
