@@ -22,6 +22,7 @@ from cogbias.exchange.experiment import lists_of
 from cogbias.exchange.people import SAMPLES, _key, answers, names_of_items, read_answers
 from cogbias.folder import Folder, items, kept_notes, requests
 from cogbias.stats.crossed import crossed_difference
+from cogbias.stats.ratings import RatingRule, Side, rating_effect_of_people
 from cogbias.tables import CogbiasError, shipped
 
 FRAMING = "classic/framing"
@@ -261,6 +262,8 @@ def test_a_survey_for_qualtrics_brings_the_planted_effects_back(tmp_path):
 def test_ratings_of_people_who_saw_one_side_of_a_pair_give_the_planted_effect(tmp_path):
     name = "managerial/framing"
     found = answers(by_lists(name, 200), name, outputs=tmp_path).headlines.iloc[0]
+    assert found["n_people"] == 200 and "200 people" in found["detail"]
+    assert found["n_items"] == len(by_lists(name, 200)["item_id"].unique())
     asked = selected(cb.items(name), cb.paradigm(name).headline)
     planted = cb.headline(cb.effects(exact_trials("human", asked), asked)).iloc[0]["estimate"]
     assert 0 < found["ci_low"] < planted < found["ci_high"]
@@ -380,6 +383,41 @@ def covered(people: int, wordings: int, within: bool, slopes: float, draws: int)
 @pytest.mark.parametrize("people", [30, 200, 500])
 def test_intervals_cover(people, wordings, within):
     assert 0.93 <= covered(people, wordings, within, 0.3, 2000) <= 0.97
+
+
+def ratings_drawn(rng, people: int, wordings: int):
+    "Ratings from 0 to 6, of people who differ in level and effect, as wordings do."
+    person, wording = (each.ravel() for each in np.indices((people, wordings)))
+    apart = 0.3 * (wordings > 1)  # how far wordings differ
+    treated = (rng.permutation(people)[person] + wording * (wordings > 1)) % 2 == 1
+    effect = rng.normal(0.6, apart, wordings)[wording] + rng.normal(0, 0.3, people)[person]
+    level = 2.7 + rng.normal(0, 0.8, people)[person] + rng.normal(0, apart, wordings)[wording]
+    latent = level + effect * treated + rng.normal(size=len(person))
+    rating = np.eye(7)[np.clip(np.rint(latent), 0, 6).astype(int)]
+    sides = [Side(rating[at], wording[at], person[at]) for at in (~treated, treated)]
+    return rating_effect_of_people(*sides, np.arange(wordings), RatingRule(7), "shift")
+
+
+def ratings_covered(people: int, wordings: int, draws: int) -> float:
+    "How often the interval of ratings holds the effect, that of very many people."
+    rng, apart = np.random.default_rng(people + wordings), 0.3 * (wordings > 1)
+    level = rng.normal(2.7, np.sqrt(0.8**2 + apart**2 + 1), 10**6)
+    treated = level + rng.normal(0.6, np.hypot(0.3, apart), 10**6)
+    means = [np.clip(np.rint(each), 0, 6).mean() for each in (level, treated)]
+    truth = (means[1] - means[0]) / 6
+    found = [ratings_drawn(rng, people, wordings) for _ in range(draws)]
+    return np.mean([each.ci_low <= truth <= each.ci_high for each in found])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wordings", [1, 6, 36])
+@pytest.mark.parametrize("people", [30, 200, 500])
+def test_intervals_of_ratings_cover(people, wordings):
+    assert 0.93 <= ratings_covered(people, wordings, 1000) <= 0.97
+
+
+def test_an_interval_over_ratings_of_people_covers():
+    assert 0.90 <= ratings_covered(60, 12, 300) <= 0.99
 
 
 def test_an_interval_over_people_and_wordings_covers():

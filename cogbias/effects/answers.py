@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['NOT_READ', 'Layout', 'key_of_selection', 'Answered', 'answered', 'Rows', 'second_unit', 'asked_rows', 'score_range',
-           'with_enough', 'read_prompts', 'read_options', 'favoured_options', 'read_numbers', 'read_pairs']
+           'with_enough', 'read_prompts', 'read_options', 'favoured_options', 'read_numbers', 'distribution_by_trial',
+           'read_pairs']
 
 # %% ../../nbs/effects/00_answers.ipynb #b0000003
 from collections.abc import Callable, Mapping
@@ -129,10 +130,10 @@ class Layout:
     @cached_property
     def prompt(self) -> np.ndarray:
         "The first item with the same question in the same order, of every item, shape (items,)."
-        if "answered_by" not in self or "order_group" not in self:
+        if "answered_by" not in self:
             return np.arange(len(self))
         people = pd.notna(self.column("answered_by"))  # several of them answer one prompt
-        codes = [self.code(name)[0] for name in ("condition", "order_group")]
+        codes = [self.code(name)[0] for name in ("condition", "pair_id")]
         shown = np.column_stack([people, *codes, self.role])
         _, first, same = np.unique(shown, axis=0, return_index=True, return_inverse=True)
         return np.where(people, first[same.ravel()], np.arange(len(self)))
@@ -167,6 +168,7 @@ class Answered:
     value: np.ndarray  # number given, or its expectation; nan where there is none, shape (trials,)
     exact: np.ndarray  # whether p is an exact distribution and not a choice, shape (trials,)
     logits: np.ndarray  # raw score of every option, nan where there is none, shape as that of p
+    person: np.ndarray  # which of several people gave the answer, None for a model, shape (trials,)
     paradigm: str = ""  # whose contrasts are estimated; empty: all items are of one
     # the same answers as somebody else read them; None where nobody did
     published: "Answered | None" = field(default=None, repr=False)
@@ -213,7 +215,7 @@ class Answered:
         return replace(self, **{name: getattr(self, name)[keep] for name in _BY_TRIAL})
 
 
-_BY_TRIAL = ("item", "p", "ok", "mass", "value", "exact", "logits")
+_BY_TRIAL = ("item", "p", "ok", "mass", "value", "exact", "logits", "person")
 
 # %% ../../nbs/effects/00_answers.ipynb #d73bea4f
 def _by_place(said: list, layout: Layout, item: np.ndarray, empty: float) -> np.ndarray:
@@ -255,6 +257,7 @@ def answered(
         np.where(p.sum(axis=1) > 0, expected, number),  # a number in words has no option
         np.array([each in EXACT for each in trials["method"].tolist()], bool),
         _by_place([each if isinstance(each, dict) else {} for each in raw], layout, item, np.nan),
+        layout.column("answered_by")[item] if "answered_by" in layout else np.full(len(item), None),
     )
 
 # %% ../../nbs/effects/00_answers.ipynb #1cec4f7c
@@ -334,6 +337,14 @@ class Rows:
     def prompts(self) -> np.ndarray:
         "The items that the rows rest on, each once; those of their partners too."
         return np.unique(np.concatenate([self.item, self.own.get("partner", self.item)]))
+
+    @property
+    def n_people(self) -> int | None:
+        "How many people answered these prompts; None of a model."
+        if "answered_by" not in self.layout:
+            return None
+        found = self.of.person[np.isin(self.of.item, self.prompts)]
+        return pd.Series(found).nunique() or None
 
     def weights_of(self, weights: Mapping[str, float]) -> np.ndarray:
         "Weight of the stratum of every row; 0 where it has none."
@@ -480,6 +491,19 @@ def read_numbers(
     return with_enough(rows, contrast, rows.n_valid)
 
 # %% ../../nbs/effects/00_answers.ipynb #cc8c68d9
+def distribution_by_trial(
+    answers: Answered,  # to items whose options have values
+) -> np.ndarray:  # shape (trials, values)
+    "Probability of every value of the options, by answer; 0 where nothing was readable."
+    values = answers.layout.option_value
+    known = np.unique(values[~np.isnan(values)])
+    given = values[answers.item]
+    trial, place = np.nonzero(~np.isnan(given))
+    found = np.zeros((len(given), len(known)))
+    np.add.at(found, (trial, np.searchsorted(known, given[trial, place])), answers.p[trial, place])
+    return found
+
+
 def _mean_distribution_by_item(answers: Answered) -> np.ndarray:
     "Mean probability of every value of the options, by item; nan where nothing was readable."
     values = answers.layout.option_value

@@ -12,11 +12,19 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Rows, second_unit
+from .answers import Rows, distribution_by_trial, second_unit
 from .registry import Estimator
 from ..stats.estimates import Estimate, joined
-from ..stats.ratings import RATIONAL_ZERO, RatingRule, rating_difference, rating_effect
+from cogbias.stats.ratings import (
+    RATIONAL_ZERO,
+    RatingRule,
+    Side,
+    rating_difference,
+    rating_effect,
+    rating_effect_of_people,
+)
 from ..tables import CogbiasError
+from ..words import counted
 
 # %% ../../nbs/effects/04_ratings.ipynb #fae72048
 MEASURES = {
@@ -105,6 +113,31 @@ def _units_words(rows: Rows, second: np.ndarray | None, counts: np.ndarray) -> s
     return f"{clusters} clusters share {crossed} crossed units; the interval counts the fewer"
 
 
+def _side(rows: Rows, item: np.ndarray, ratings: np.ndarray) -> Side:
+    "The readable answers to one question of every pair."
+    answers = rows.of
+    of_item: dict[int, list[int]] = {}
+    for trial in np.flatnonzero(answers.ok):
+        of_item.setdefault(int(answers.item[trial]), []).append(trial)
+    found = [of_item.get(each, []) for each in item.tolist()]
+    trial = np.array([each for mine in found for each in mine], int)
+    pair = np.repeat(np.arange(len(found)), [*map(len, found)])
+    return Side(ratings[trial], pair, answers.person[trial])
+
+
+def _of_people(
+    rows: Rows, rule: RatingRule, measure: str, weight: np.ndarray | None, rational: str
+) -> Estimate:
+    "The mean score of pairs that several people answered; what has fewer units is counted."
+    ratings = distribution_by_trial(rows.of)
+    sides = [_side(rows, item, ratings) for item in (rows["partner"], rows.item)]
+    units = [rows[name] for name in ("cluster", "crossed") if name in rows]
+    every = [rating_effect_of_people(*sides, each, rule, measure, weight) for each in units]
+    found = max(every, key=lambda each: np.nan_to_num(each.se))
+    many = f"{rows.n_people:,} people, {counted(len({*rows['cluster']}), 'cluster')}"
+    return replace(found, detail=joined(rational, many, found.detail))
+
+
 def rating(
     contrast: Contrast,  # its kind is one of ESTIMATORS
     rows: Rows,  # from read_pairs; `towards` where unreadable answers are to be filled
@@ -115,19 +148,21 @@ def rating(
     towards, counts = rows.own.get("towards"), rows["weight"] > 0
     rule, measure = _rating_rule(contrast, rows, options), MEASURES[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
-    second = second_unit(rows)
+    second, weight = second_unit(rows), _order_weights(contrast, rows, counts)
+    rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
+    if towards is None and pd.notna(rows.of.person).any():
+        return _of_people(rows, rule, measure, weight, rational)
     found = rating_effect(
         control,
         treatment,
         rows["cluster"],
         rule,
         measure,
-        weight=_order_weights(contrast, rows, counts),
+        weight=weight,
         crossed=second,
         unread=None if towards is None else unread,
         towards=1 if towards is None else towards[0],
     )
-    rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
     shared = _units_words(rows, second, counts)
     writers = rows.levels("generator") if "generator" in rows.layout else []
     wrote = f"texts: {' and '.join(sorted(writers))}" if len(writers) else ""

@@ -158,7 +158,8 @@ def effect_row(
     return {
         "measure": contrast.measure,
         "group": group,
-        "n_items": len(items),
+        "n_items": len({*rows.layout.prompt[items].tolist()}),
+        "n_people": rows.n_people,
         "n_trials": int(rows.of.n_trials[items].sum()),
         "n_valid": int(rows.of.n_valid[items].sum()),
         "unit": contrast.unit,

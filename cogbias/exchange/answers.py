@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ..running.cells import installed_versions
+from ..design import without_people
 from cogbias.folder import (
     Folder,
     Missing,
@@ -65,8 +66,10 @@ class Imported(NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         "How much there is."
+        people = [set(each["answered_by"]) for each in self.items.values() if "answered_by" in each]
         return {
-            "prompts": sum(map(len, self.items.values())),
+            "prompts": sum(len(without_people(each)) for each in self.items.values()),
+            **({"people": len(set().union(*people))} if people else {}),
             "paradigms": len(self.items),
             "answers": sum(len(cell.given) for cell in self.cells),
             "participants": len({cell.who.name for cell in self.cells}),

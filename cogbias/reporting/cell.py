@@ -147,6 +147,8 @@ def verdict_sentence(
 # %% ../../nbs/reporting/02_cell.ipynb #ed155f5e
 def _units(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     "What an interval counts; of an accuracy on exactly the published questions it counts these."
+    if not is_empty(people := row.get("n_people")):
+        return f"{people:,} people"
     of_questions = row["target"] == "F" and paradigm.headline.sense == "accuracy"
     return f"{row['n_clusters']} {'questions' if of_questions else paradigm.clusters}"
 

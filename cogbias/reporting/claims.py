@@ -124,7 +124,9 @@ def without_limits(
 ) -> str:
     "Why an estimate has no interval."
     exact = row["method"].startswith(_EXACT)
-    return status_words(row["status"]) or ("no sampling error" if exact else f"no interval ({row['detail']})")
+    return status_words(row["status"]) or (
+        "no sampling error" if exact else f"no interval ({row['detail']})"
+    )
 
 
 def on_these_prompts(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import Paradigm, selected
+from ..design import Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
 from ..stats.adjusted import METHOD
@@ -66,17 +66,20 @@ ADJUSTMENT_SOURCES = {
 }
 
 # %% ../../nbs/reporting/07_methods.ipynb #d821debe
-def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str, asked: int) -> str:
+def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str) -> str:
     "Who was asked what: the prompts of the headline, of all that were asked."
+    people = items["answered_by"].nunique() if "answered_by" in items else 0
+    every = without_people(items)
+    items = selected(every, paradigm.headline)
     counts = items["condition"].value_counts(sort=False)
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
     source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
-    if "answered_by" in items:
-        source += f", each answered by several of {items['answered_by'].nunique()} people"
+    if people:
+        source += f", each answered by several of {people:,} people"
     elif "crossed" in items and items["crossed"].notna().any():
         source += f", each combined with several of {items['crossed'].nunique()} others"
     return (
-        f"{plain_words(who)} given {asked:,} prompts from the paradigm "
+        f"{plain_words(who)} given {len(every):,} prompts from the paradigm "
         f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The primary effect is "
         f"based on {len(items):,} of them, {' and '.join(parts)}. "
         f"They come from {source}; prompts that share one of these are not treated as independent "
@@ -225,7 +228,7 @@ def methods_paragraph(
     "What was done, fit for a paper, with citations."
     row, asked = effects.iloc[0].to_dict(), selected(items, paradigm.headline)
     sentences = [
-        _asked_sentence(asked, paradigm, f"{name} was", len(items)),
+        _asked_sentence(items, paradigm, f"{name} was"),
         _answers_sentence(trials[trials["item_id"].isin(asked["item_id"])]),
         _estimate_sentence(row, paradigm),
         _decision_sentence(row, analysis),
@@ -242,8 +245,7 @@ def planned_paragraph(
     analysis: Analysis = Analysis(),  # what was declared
 ) -> str:
     "The same before anybody is asked: what will be asked, estimated and tested."
-    asked = selected(items, paradigm.headline)
-    said = [_asked_sentence(asked, paradigm, "Each participant is", len(items))]
+    said = [_asked_sentence(items, paradigm, "Each participant is")]
     if row:
         of_all = row["family"].replace(row["participant"], "each participant")
         row = {**row, "df": None, "family": of_all}

@@ -23,7 +23,7 @@ import pandas as pd
 
 from ..backends.sim import BLIND, exact_trials
 from .collecting import ask_cells, collect
-from ..design import Paradigm, names_kept
+from ..design import Paradigm, names_kept, without_people
 from cogbias.effects import (
     Analysis,
     Layout,
@@ -323,7 +323,7 @@ def report_facts(
         "simulated": who.simulated,
         "other settings": json.dumps(who.identity, sort_keys=True),
         "paradigm": asked.paradigm,
-        "prompts": len(cell.items),
+        "prompts": len(without_people(cell.items)),
         "items hash": content_hash(sorted(cell.items["item_id"])),
         "method": asked.method,
         "repeats": asked.repeats,

@@ -319,6 +319,9 @@ def crossed_difference(
     found = combine_strata(*np.array([[estimate], [variance], [free.min() + 1]]), unit)
     found = replace(found, n=len(score), method=_METHODS[len(units) - 1])
     found = replace(found, target="F" if these else "S")
+    if few and not these:
+        said = "too few wordings to resample, so the interval is over people only"
+        found = replace(found, status="few_clusters", detail=joined(found.detail, said))
     return replace(found, **with_t(estimate, found.se, df)) if found.se > 0 else found
 
 

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['PerTest', 'RATING_MEASURES', 'RATIONAL_ZERO', 'STEPS_THAT_ARE_SAME', 'RatingRule', 'm_scores', 'rating_scores',
-           'score_tables', 'expected_scores', 'furthest_scores', 'firmness_of_ratings', 'rating_effect',
-           'rating_difference']
+           'score_tables', 'expected_scores', 'furthest_scores', 'firmness_of_ratings', 'rating_effect', 'Side',
+           'rating_effect_of_people', 'rating_difference']
 
 # %% ../../nbs/stats/13_ratings.ipynb #99f1cd74
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .crossed import crossed_mean
-from .estimates import Estimate, cut_at, joined, nothing
+from .crossed import crossed_difference, crossed_mean
+from .estimates import Estimate, cut_at, joined, nothing, two_sided_p
 
 # %% ../../nbs/stats/13_ratings.ipynb #a7253fdb
 PerTest = ArrayLike  # one value for all tests, or one per test
@@ -240,13 +240,24 @@ def rating_effect(
     firm = firmness_of_ratings(control, treatment)
     weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     tables, lost = score_tables(rule, measure), np.isnan(score)
-    of_chance = np.broadcast_to(tables.mean(axis=(1, 2)), score.shape)
-    counts = weights * ~lost
-    random = float(counts @ of_chance / counts.sum()) if counts.any() else nan
+    random = _score_of_chance(tables, weights * ~lost)
     null = 0.0 if measure in RATIONAL_ZERO else random
     units = cluster, crossed
     found = _mean_of_pairs(score, [control], tables, units, weights, measure, firm, null)
     kinds = "scenario-cluster t" if crossed is None else "two-way cluster t"
+    return _in_words(found, measure, kinds, random, lost)
+
+
+def _score_of_chance(tables: np.ndarray, counts: np.ndarray) -> float:
+    "What a random responder scores on the pairs that count."
+    of_chance = np.broadcast_to(tables.mean(axis=(1, 2)), counts.shape)
+    return float(counts @ of_chance / counts.sum()) if counts.any() else nan
+
+
+def _in_words(
+    found: Estimate, measure: str, kinds: str, random: float, lost: np.ndarray
+) -> Estimate:
+    "The estimate with how it was made, and what a random responder scores."
     zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
     chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
     dropped = f"{lost.sum()} of {len(lost)} pairs lack an answer and are left out"
@@ -255,6 +266,64 @@ def rating_effect(
         method=f"mean {measure.replace('_', ' ')}, {kinds}, p against {zero}",
         detail=joined(found.detail, chance, dropped if lost.any() else ""),
     )
+
+# %% ../../nbs/stats/13_ratings.ipynb #df98666b
+class Side(NamedTuple):
+    "The answers to one question of many pairs; an answer is listed once for each of its pairs."
+
+    answers: np.ndarray  # probability of each option, shape (n, K)
+    pair: np.ndarray  # number of the pair, shape (n,)
+    person: np.ndarray  # who answered, shape (n,)
+
+    def of_pairs(self, many: int) -> tuple[np.ndarray, np.ndarray]:
+        "Mean distribution of each pair, nan where it has no answer, and how many answers it has."
+        total, size = (
+            np.zeros((many, self.answers.shape[1])),
+            np.bincount(self.pair, minlength=many),
+        )
+        np.add.at(total, self.pair, self.answers)
+        with np.errstate(invalid="ignore"):
+            return total / size[:, None], size
+
+
+def rating_effect_of_people(
+    control: Side,
+    treatment: Side,
+    wording: np.ndarray,  # of each pair, shape (m,)
+    rule: RatingRule,  # scale, sign, references and rational answer
+    measure: str = "m",  # one of RATING_MEASURES
+    weight: np.ndarray | None = None,  # of each pair, 0 or more; None: all the same
+) -> Estimate:
+    "Mean score of pairs, with an interval over people and wordings."
+    many, tables = len(wording), score_tables(rule, measure)
+    means, sizes = zip(*(each.of_pairs(many) for each in (control, treatment)))
+    score = expected_scores(*means, rule, measure)
+    lost = np.isnan(score)
+    weights = np.where(lost, 0.0, np.ones(many) if weight is None else weight)
+    random = _score_of_chance(tables, weights)
+    every = np.broadcast_to(tables, (many, *tables.shape[1:]))
+    if not weights.any():
+        return nothing("no_valid_answers", "no pair counts", unit=RATING_MEASURES[measure][1])
+    weights = weights / weights.sum()
+    unit = np.unique(wording, return_inverse=True)[1]
+    with np.errstate(invalid="ignore"):
+        of_wording = np.bincount(unit, weights * np.nan_to_num(score)) / np.bincount(unit, weights)
+    beside = np.einsum("mij,mj->mi", every, means[1]), np.einsum("mi,mij->mj", means[0], every)
+    columns = []
+    for side, other, size, treated in zip((control, treatment), beside, sizes, (False, True)):
+        own = (side.answers * other[side.pair]).sum(axis=1) - score[side.pair]
+        own = own + of_wording[unit[side.pair]] * treated
+        part, at = weights[side.pair] / size[side.pair], np.flatnonzero(weights[side.pair])
+        flags = np.full(len(own), treated)
+        rows = own, part, flags, wording[side.pair], side.person
+        columns.append([each[at] for each in rows])
+    rows = map(np.concatenate, zip(*columns))
+    found = crossed_difference(*rows, RATING_MEASURES[measure][1])
+    if measure not in RATIONAL_ZERO and found.se > 0:
+        p_value = two_sided_p((found.estimate - random) / found.se, found.df)
+        found = replace(found, p_value=p_value)
+    found = cut_at(found, float(tables.min()), float(tables.max()), "end")
+    return _in_words(found, measure, found.method, random, lost)
 
 # %% ../../nbs/stats/13_ratings.ipynb #67581e2b
 def rating_difference(
