@@ -335,11 +335,6 @@ class Rows:
         "The items that the rows rest on, each once; those of their partners too."
         return np.unique(np.concatenate([self.item, self.own.get("partner", self.item)]))
 
-    def weights_of(self, weights: Mapping[str, float]) -> np.ndarray:
-        "Weight of the stratum of every row; 0 where it has none."
-        code, strata = self.layout.code("stratum")
-        return np.array([float(weights.get(name, 0.0)) for name in strata])[code[self.item]]
-
 # %% ../../nbs/effects/00_answers.ipynb #c7d10022
 def second_unit(rows: Rows) -> np.ndarray | None:
     "What crosses the clusters; a row without it stands for its cluster."
