@@ -69,7 +69,7 @@ def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name: s
     for contrast in asked.contrasts:
         if contrast.kind.startswith(OF_A_PART):
             continue
-        ends = [f"{contrast.measure}{end}" for end in ("", "_itt", "_lower", "_upper")]
+        ends = [f"{contrast.measure}{end}" for end in ("", "_lower", "_upper")]
         for row in whole[whole["measure"].isin(ends)].to_dict("records"):
             assert counted(row) == counts(trials, spoken_of(items, contrast)), row["measure"]
 

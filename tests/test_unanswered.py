@@ -28,7 +28,7 @@ NUMBERS = ["estimate", "se", "df", "ci_low", "ci_high", "p_value", "n_clusters"]
 KEYS = ["measure", "group", "target", "replication"]
 # What an answer that cannot be read does to these is what they are about.
 OF_VALIDITY = ("valid_share", "valid_mass")
-OF_ENDS = ("_itt", "_lower", "_upper")
+OF_ENDS = ("_lower", "_upper")
 GIVEN = ["choice", "role", "value", "p", "logits", "valid_mass"]
 PROMPTED = [name for name in paradigms() if not name.startswith("published/")]
 

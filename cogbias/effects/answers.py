@@ -346,11 +346,6 @@ class Rows:
         found = self.of.person[np.isin(self.of.item, self.prompts)]
         return pd.Series(found).nunique() or None
 
-    def weights_of(self, weights: Mapping[str, float]) -> np.ndarray:
-        "Weight of the stratum of every row; 0 where it has none."
-        code, strata = self.layout.code("stratum")
-        return np.array([float(weights.get(name, 0.0)) for name in strata])[code[self.item]]
-
 # %% ../../nbs/effects/00_answers.ipynb #c7d10022
 def second_unit(rows: Rows) -> np.ndarray | None:
     "What crosses the clusters; a row without it stands for its cluster."

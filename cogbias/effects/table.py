@@ -57,28 +57,20 @@ def contrast_rows(
     read = input_of(contrast, answers)
     if not isinstance(read, Rows):
         return rows_of(contrast, found_by(contrast, read))
-    groups = {"all": read}
+    groups = {"all": read} if len(read) else {}
     for factor in contrast.by:
         free = {name: levels for name, levels in contrast.where.items() if name != factor}
-        whole = (
-            read
-            if factor not in contrast.where
-            else input_of(replace(contrast, where=free), answers)
-        )
-        code, levels = whole.code(factor), whole.layout.code(factor)[1]
-        for number in dict.fromkeys(code[code >= 0].tolist()):
-            groups[f"{factor}={levels[number]}"] = whole.part(code == number)
+        whole = input_of(replace(contrast, where=free), answers)
+        for level in pd.Series(whole[factor]).dropna().unique():
+            groups[f"{factor}={level}"] = whole.part(whole.at(factor, level))
     found, these = [], []
     for group, part in groups.items():
-        if not len(part):
-            continue
-        flags = part.levels("flag") if "flag" in part and group != "all" else []
-        said = [each.replace("_", " ") for each in flags]
-        for row in rows_of(contrast, found_by(contrast, part), group):
-            found.append(row | {"detail": joined(row["detail"], *said) or None})
-        if contrast.these_prompts:
-            row = _these_row(contrast, part, group)
-            these.append(row | {"detail": joined(row["detail"], *said) or None})
+        rows = rows_of(contrast, found_by(contrast, part), group)
+        of_these = [_these_row(contrast, part, group)] if contrast.these_prompts else []
+        for row in rows + of_these if group != "all" else ():
+            said = [each.replace("_", " ") for each in part.levels("flag")]
+            row["detail"] = joined(row["detail"], *said) or None
+        found, these = found + rows, these + of_these
     return found + these
 
 # %% ../../nbs/effects/10_table.ipynb #1961273d
@@ -86,10 +78,8 @@ def _on_these_prompts(
     contrast: Contrast, read: Any, found: list[dict[str, Any]], exact: bool
 ) -> list[dict[str, Any]]:
     "The headline of exactly these prompts, where none of the rows found is one."
-    if any(
-        (row["measure"], row["target"], row["group"]) == (contrast.measure, "F", "all")
-        for row in found
-    ):
+    here = contrast.measure, "F", "all"
+    if any((row["measure"], row["target"], row["group"]) == here for row in found):
         return []
     own = estimator_of(contrast).these
     alone = contrast.outcome == "role" or contrast.kind == "mean_difference"

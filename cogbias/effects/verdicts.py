@@ -119,17 +119,19 @@ def bounds_of_headlines(
     headlines: Sequence[Mapping[str, Any]],  # rows of it
 ) -> list[list[dict[str, Any]]]:  # for each, rows at worst and at best; none where all were read
     "The headlines with their unreadable answers at their worst and at their best."
-    ends = effects["measure"].str.endswith(("_lower", "_upper")) & (effects["group"] == "all")
-    found: dict[tuple, list[dict[str, Any]]] = {}
-    for row in effects[ends.to_numpy(bool)].to_dict("records"):
-        measure = row["measure"].rpartition("_")[0]
-        found.setdefault((row["participant"], row["paradigm"], measure), []).append(row)
-    return [found.get(_cell_and_measure(row), []) for row in headlines]
+    ends = effects[effects["measure"].str.endswith(("_lower", "_upper"))]
+    ends = ends.assign(measure=ends["measure"].str.replace(r"_[a-z]+$", "", regex=True))
+    return _rows_beside(ends, headlines)
 
 
-def _cell_and_measure(row: Mapping[str, Any]) -> tuple:
-    "What a headline and the rows beside it have in common."
-    return row["participant"], row["paradigm"], row["measure"]
+def _rows_beside(
+    effects: pd.DataFrame, headlines: Sequence[Mapping[str, Any]]
+) -> list[list[dict[str, Any]]]:
+    "For each headline the rows over all prompts with its participant, paradigm and measure."
+    found, keys = {}, ("participant", "paradigm", "measure")
+    for row in effects[effects["group"] == "all"].to_dict("records"):
+        found.setdefault(tuple(map(row.get, keys)), []).append(row)
+    return [found.get(tuple(map(row.get, keys)), []) for row in headlines]
 
 # %% ../../nbs/effects/11_verdicts.ipynb #b528c99d
 class Smallest(NamedTuple):
@@ -175,12 +177,17 @@ def smallest_of_interest(
     return Smallest(UNITS[unit].smallest, "a small effect by convention")
 
 # %% ../../nbs/effects/11_verdicts.ipynb #7d923319
+def _number(row: Mapping[str, Any], name: str) -> float:
+    "A column of numbers of a row; nan where it is empty, or is not there."
+    return np.nan if is_empty(row.get(name)) else float(row[name])
+
+
 def as_estimate(
     row: Mapping[str, Any],  # of the effects table
 ) -> Estimate:
     "A row of the effects table as an estimate; a missing number that claims to be ok is undefined."
     names = ("estimate", "se", "df", "ci_low", "ci_high", "p_value")
-    numbers = {name: np.nan if is_empty(row.get(name)) else float(row[name]) for name in names}
+    numbers = {name: _number(row, name) for name in names}
     lost = row["status"] == Status.OK and np.isnan(numbers["estimate"])
     return Estimate(
         **numbers,
@@ -198,10 +205,7 @@ def row_verdict(
     bounds: Sequence[Mapping[str, Any]] = (),  # rows with unreadable answers at worst and at best
 ) -> Verdict:
     "What may be said about one row."
-    adjusted, equivalence = (
-        np.nan if is_empty(row.get(name)) else float(row[name])
-        for name in ("p_adjusted", "p_equivalence")
-    )
+    adjusted, equivalence = _number(row, "p_adjusted"), _number(row, "p_equivalence")
     smallest, near = smallest_of_interest(row, analysis).value, [*map(as_estimate, bounds)]
     found = verdict(as_estimate(row), adjusted, smallest, analysis.alpha, equivalence, near)
     if row["status"] == Status.NO_COUNTERPART:
@@ -220,24 +224,19 @@ def _judged(
     analysis: Analysis,
 ) -> pd.DataFrame:  # family, both p-values corrected within it, and the verdict
     "What may be said of rows that are corrected together; one without a verdict has no test."
-    by, tests = FAMILIES[analysis.family], []
+    by, tests, names = FAMILIES[analysis.family], [], ["p_adjusted", "p_equivalence"]
     for row, near in zip(rows, bounds):
-        alone = row_verdict(row, analysis, near)
+        alone, beside = row_verdict(row, analysis, near), [*map(as_estimate, near)]
         judged = alone.verdict != VerdictWord.NONE
-        beside = [*map(as_estimate, near)]
-        tests.append(
-            claim_tests(as_estimate(row), alone.smallest, beside) if judged else (np.nan,) * 2
-        )
-    names = ["p_adjusted", "p_equivalence"]
+        said = claim_tests(as_estimate(row), alone.smallest, beside) if judged else (np.nan,) * 2
+        tests.append(said)
     found = pd.DataFrame(tests, columns=names, dtype=float)
     found["family"] = [row[by[0]] if by else "the study" for row in rows]
     for _, part in found.groupby("family"):
         found.loc[part.index, names] = adjust_claims(part[names], analysis.adjustment)
     told = zip(rows, found[names].to_dict("records"), bounds)
     judged = [row_verdict(row | p, analysis, near) for row, p, near in told]
-    for name in ("verdict", "smallest", "reason"):
-        found[name] = [getattr(each, name) for each in judged]
-    return found
+    return found.join(pd.DataFrame(judged, columns=["verdict", "smallest", "reason"]))
 
 
 DECIDED = {
@@ -260,14 +259,11 @@ def decide(
     rows = heads.to_dict("records")
     bounds = bounds_of_headlines(effects, rows)
     said = _judged(rows, bounds, analysis).set_index(heads.index)
-    exactly = effects[(effects["target"] == "F") & (effects["group"] == "all")].to_dict("records")
-    these = {_cell_and_measure(row): row for row in exactly}
-    here = [these.get(_cell_and_measure(row)) for row in rows]
-    known = [place for place, row in enumerate(here) if row is not None]
-    judged = _judged([here[place] for place in known], [bounds[place] for place in known], analysis)
-    said["verdict_these_prompts"] = pd.Series(
-        judged["verdict"].to_numpy(), heads.index[known], object
-    )
+    exactly = _rows_beside(effects[effects["target"] == "F"], rows)
+    known = [place for place, these in enumerate(exactly) if these]
+    here = [(exactly[place][-1], bounds[place]) for place in known]
+    these = _judged(*zip(*here), analysis)["verdict"].to_numpy() if here else []
+    said["verdict_these_prompts"] = pd.Series(these, heads.index[known], object)
     count = said["p_adjusted"].groupby(said["family"]).transform("count")
     said["family"] = [
         f"{counted(n, 'primary effect')} of {family}" if n else None

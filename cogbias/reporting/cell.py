@@ -539,11 +539,8 @@ _VALIDITY_MEASURES = {
     "valid_share": "readable answers",
     "valid_share_difference": "difference, treatment minus control",
     "valid_mass": "probability on the options (valid mass)",
-}
-_OF_UNREADABLE = {
-    "itt": "primary effect, unreadable counted as {}",
-    "lower": "primary effect, unreadable at their worst",
-    "upper": "primary effect, unreadable at their best",
+    "{}_lower": "primary effect, unreadable at their worst",
+    "{}_upper": "primary effect, unreadable at their best",
 }
 
 
@@ -552,11 +549,8 @@ def validity_table(
     paradigm: Paradigm,  # whose headline
 ) -> pd.DataFrame:
     "Shares of readable answers and the headline under other treatments of the rest."
-    headline = paradigm.headline
-    wrong = "wrong" if headline.outcome == "right" else "not the target"
-    names = _VALIDITY_MEASURES | {
-        f"{headline.measure}_{name}": said.format(wrong) for name, said in _OF_UNREADABLE.items()
-    }
+    headline = paradigm.headline.measure
+    names = {name.format(headline): said for name, said in _VALIDITY_MEASURES.items()}
     rows = effects[effects["measure"].isin(names)]
     counts = zip(rows["n_valid"], rows["n_trials"])
     return pd.DataFrame(
