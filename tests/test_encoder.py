@@ -155,7 +155,7 @@ FAULTS = {
     "three labels": (three_labels, "3 outputs: entailment, neutral, contradiction"),
     "never trained": (headless, "its head was never trained to choose"),
     "a layer missing": (without_a_layer, "has no values for 1 of its weights, bert.encoder.la"),
-    "torn": (torn, "safetensors cannot be read"),
+    "torn": (torn, "its weights cannot be read"),
     "its own code": (edited(auto_map=OWN_CODE), "brings its own code"),
     "no weights": (lambda place: (place / "model.safetensors").unlink(), "convert it: python -c"),
 }

@@ -5,9 +5,8 @@
 # %% auto #0
 __all__ = ['ARCHITECTURES', 'ENCODERS', 'TRAINED_HERE', 'RECORD', 'PRETRAINING_RECORD', 'LABEL', 'OWN', 'LOCAL', 'MODELS',
            'READS_PAIRS', 'SETTINGS', 'encoder_class', 'encoder_config', 'is_trained_here', 'encoder_folder',
-           'to_safetensors', 'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts', 'longest_text',
-           'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'read_record', 'stored_label',
-           'EncoderParticipant', 'PARTICIPANT']
+           'to_safetensors', 'load_tokenizer', 'load_encoder', 'pair_texts', 'longest_text', 'Scored', 'scored_batches',
+           'score_pairs', 'encoder_answer', 'read_record', 'stored_label', 'EncoderParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/encoder.ipynb #a765c164
 import logging
@@ -214,53 +213,37 @@ def load_tokenizer(
     return tokenizer
 
 # %% ../../nbs/backends/encoder.ipynb #79cee811
-def _shapes_of_weights(folder: Path) -> dict[str, tuple[int, ...]]:
-    "Name -> shape of every stored weight; no weight is read."
-    from safetensors import safe_open
-
-    found = {}
-    for file in sorted(folder.glob("*.safetensors")):
-        with readable(str(file), "safetensors"), safe_open(file, "pt") as weights:
-            for name in weights.keys():  # noqa: SIM118, it is no mapping
-                found[name] = tuple(weights.get_slice(name).get_shape())
-    return found
+_HEADS = ("classifier.", "qa_outputs.")  # how the names of their weights begin
 
 
-def head_of_another(
-    folder: Path,  # holds config.json and safetensors
-    config: Any,  # a configuration of transformers
-    own: type,  # the class whose head is wanted
-) -> str:  # what it is; empty where there is none
-    "The head of another task than choosing."
-    shapes = _shapes_of_weights(folder)
-    outputs = shapes.get("classifier.weight", (0,))[0]
-    made_by = (config.architectures or [own.__name__])[0]
-    heads = [name for name in shapes if name.startswith(("classifier.", "qa_outputs."))]
-    to_numbers = getattr(config, "problem_type", None) == "regression"
-    if not heads or (outputs == 1 and made_by == own.__name__ and not to_numbers):
-        return ""
-    labels = ", ".join(str(each) for each in (config.id2label or {}).values())
-    return f"{made_by}, {outputs or 'several'} outputs: {labels:.80}"
-
-
-def _check_head(source: str, folder: Path, config: Any, own: type, fresh_head: int | None) -> None:
+def _check_head(
+    source: str,
+    told: Mapping[str, Any],
+    own: type,
+    report: Mapping[str, Any],
+    fresh_head: int | None,
+) -> None:
     "Refuse a head that was never trained, and one that was trained for something else."
-    other = head_of_another(folder, config, own)
-    is_ours = "classifier.weight" in _shapes_of_weights(folder) and not other
-    if fresh_head is not None and is_ours:
-        raise CogbiasError(f"{source} has a trained head; leave fresh_head out")
-    if fresh_head is not None or is_ours:
-        return
-    if other:
+    made_by = (told["architectures"] or [own.__name__])[0]
+    untrained = "classifier.weight" in report["missing_keys"]
+    foreign = [each for each in report["unexpected_keys"] if each.startswith(_HEADS)]
+    outputs = [shape[0] for name, shape, _ in report["mismatched_keys"] if name.startswith(_HEADS)]
+    to_numbers = told["problem_type"] == "regression"
+    if foreign or outputs or not untrained and (made_by != own.__name__ or to_numbers):
+        labels = ", ".join(str(each) for each in (told["id2label"] or {}).values())
         raise CogbiasError(
-            f"{source} has the head of another task ({other}), where an encoder that chooses has "
-            f"that of {own.__name__} with one output; if it was trained to choose, save it as "
-            f"that class, or train the checkpoint that it was made from with cogbias train"
+            f"{source} has the head of another task ({made_by}, {max(outputs, default='other')} "
+            f"outputs: {labels:.80}), where an encoder that chooses has that of {own.__name__} "
+            f"with one output; if it was trained to choose, save it as that class, or train the "
+            f"checkpoint that it was made from with cogbias train"
         )
-    raise CogbiasError(
-        f"{source}: its head was never trained to choose, so its scores would be random; "
-        f"fine-tune it with cogbias train, or ask for a random head by its seed: fresh_head=0"
-    )
+    if fresh_head is not None and not untrained:
+        raise CogbiasError(f"{source} has a trained head; leave fresh_head out")
+    if fresh_head is None and untrained:
+        raise CogbiasError(
+            f"{source}: its head was never trained to choose, so its scores would be random; "
+            f"fine-tune it with cogbias train, or ask for a random head by its seed: fresh_head=0"
+        )
 
 # %% ../../nbs/backends/encoder.ipynb #15bd92f2
 _loading_lock = threading.RLock()  # two threads must not load the same weights twice
@@ -272,7 +255,7 @@ def _draw_head(model: Any, missing: Sequence[str], seed: int) -> None:
 
     draw = torch.Generator().manual_seed(seed)
     for name, weight in sorted(model.named_parameters()):
-        if not name.startswith("classifier.") and name not in missing:
+        if name not in missing:
             continue
         drawn = torch.zeros(weight.shape)
         if name.endswith("weight"):
@@ -297,7 +280,6 @@ def load_encoder(
     if config.model_type == "big_bird":  # as it reads texts of up to 704 tokens anyway
         config.attention_type = "original_full"
     own = encoder_class(config, source)
-    _check_head(source, folder, config, own, fresh_head)
     tokenizer = load_tokenizer(folder, source)
     is_its_own = config.pad_token_id in (None, tokenizer.pad_token_id)
     if not is_its_own or len(tokenizer) > config.vocab_size:
@@ -306,8 +288,7 @@ def load_encoder(
             f"{config.vocab_size}, padding {tokenizer.pad_token_id} and {config.pad_token_id}); "
             f"save the two that were trained together"
         )
-    if fresh_head is not None:
-        config.num_labels = 1
+    labels, config.num_labels = config.id2label, 1
     with _loading_lock, readable(source, "weights"):
         found, report = own.from_pretrained(
             folder,
@@ -318,6 +299,7 @@ def load_encoder(
             output_loading_info=True,
             **OFFLINE,
         )
+    _check_head(source, {**vars(config), "id2label": labels}, own, report, fresh_head)
     missing = sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
     is_head = lambda name: name.startswith("classifier.") or "pooler." in name  # noqa: E731
     lacking = [name for name in missing if fresh_head is None or not is_head(name)]

@@ -20,7 +20,7 @@ from filelock import FileLock
 
 from ..design import Paradigm
 from ..design import paradigm as find_paradigm
-from ..kits.frames import Frame, Gap, fill, text_faults, writing_order
+from ..kits.frames import Frame, Gap, filled, text_faults, writing_order
 from cogbias.kits.scenario import (
     CONDITIONS,
     GIVEN,
@@ -76,16 +76,17 @@ def instruction(
 ) -> str:
     "An instruction with the gaps that it quotes: their texts, or their names."
     shown = {name: f"“{texts[name]}”" if name in texts else f"[[{name}]]" for name in gap.quotes}
-    return fill(Frame(gap.asks), **shown)
+    return filled(gap.asks, shown)
 
 
 def _story_shown(case: Scenario, task: Task, condition: str) -> str:
     "The story of a condition, with what is known filled in and the rest as gaps."
     scale = [each for each in case.scale[condition] if Frame(each).written_gaps]
     situation = told_situation(case.situation[condition], task.drawn)
-    frame = Frame("\n".join([situation, case.question[condition], *scale]))
-    known = dict(task.drawn) | {name: task.setting[name] for name in GIVEN} | dict(task.texts)
-    return fill(frame, **{name: known.get(name, f"[[{name}]]") for name in frame.gaps})
+    story = "\n".join([situation, case.question[condition], *scale])
+    unknown = {name: f"[[{name}]]" for name in Frame(story).gaps}
+    given = {name: task.setting[name] for name in GIVEN}
+    return filled(story, unknown | {**task.drawn} | given | {**task.texts})
 
 
 def writing_prompt(
@@ -98,15 +99,11 @@ def writing_prompt(
         f"- {name}: {instruction(case.gaps[name], task.texts)} ({case.gaps[name].rules})"
         for name in task.gaps
     ]
-    asked = fill(
-        Frame(WRITE),
-        **{name: task.setting[name] for name in GIVEN},
-        story=_story_shown(case, task, CONDITIONS[late]),
-        tasks="\n".join(lines),
-        keys=" and ".join(json.dumps(name) for name in task.gaps),
-    )
+    told = {name: task.setting[name] for name in GIVEN}
+    told["story"] = _story_shown(case, task, CONDITIONS[late])
+    told["tasks"], told["keys"] = "\n".join(lines), " and ".join(map(json.dumps, task.gaps))
     faults = "\n".join(f"- {each}" for each in task.faults)
-    return asked + (fill(Frame(AFTER_A_REFUSAL), faults=faults) if faults else "")
+    return filled(WRITE, told) + (filled(AFTER_A_REFUSAL, {"faults": faults}) if faults else "")
 
 # %% ../../nbs/fillings/00_writing.ipynb #0dae088d
 def response_schema(gaps: Sequence[str]) -> dict[str, Any]:

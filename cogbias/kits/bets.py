@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, About, Contrast, Paradigm
-from .frames import Frame, fill
+from .frames import filled
 from cogbias.kits.goods import (
     Pair,
     SetName,
@@ -26,7 +26,7 @@ from cogbias.kits.goods import (
     item_pairs,
 )
 from .rules import Chances, Content, Roles
-from .wordings import Part, Wordings, filled
+from .wordings import Part, Wordings
 from ..settings import Seed
 from ..tables import item_table, option
 
@@ -103,8 +103,8 @@ def events_of(
     expensive, cheap = f"a {pair.high}", f"a {pair.low}"  # "a airplane", as published
     won, lost = (expensive, cheap) if layout.kind == "win_high" else (cheap, expensive)
     words = {
-        "win": filled(Frame(modality.win), {"thing": won}),
-        "lose": filled(Frame(modality.lose), {"thing": lost}),
+        "win": filled(modality.win, {"thing": won}),
+        "lose": filled(modality.lose, {"thing": lost}),
         "nothing": modality.nothing,
     }
     return [words[role] for role in layout.roles]
@@ -117,7 +117,7 @@ def bare_question(
 ) -> str:
     "A question without its choices."
     sentences = [
-        fill(Frame(side.says), event=event)
+        filled(side.says, {"event": event})
         for side, event in zip(modality.sides, events_of(modality, layout, pair))
     ]
     return " ".join([*sentences, modality.ask])
@@ -153,7 +153,7 @@ def lettered(
     "A question in one string with its choices, answered by a letter."
     letters = ascii_uppercase[: len(choices)]
     lines = [f"{letter}) {each.text}" for letter, each in zip(letters, choices)]
-    closing = Frame(instruction or instruction_for(len(choices)))
+    closing = instruction or instruction_for(len(choices))
     return {
         "prompt": "\n".join(
             [question, *lines, filled(closing, dict(zip(_GAPS_FOR_LETTERS, letters)))]
@@ -234,8 +234,7 @@ def _named_first(layout: Layout) -> str:
 def _bet_choices(modality: Modality, layout: Layout) -> list[Choice]:
     "The choices of a bet in the published order: each side, then not to bet."
     sides = zip(layout.roles, modality.sides)
-    frame = Frame(modality.bet)
-    bets = [Choice(role, filled(frame, {"side": side.name})) for role, side in sides]
+    bets = [Choice(role, filled(modality.bet, {"side": side.name})) for role, side in sides]
     return [*bets, Choice("none", modality.no_bet)]
 
 

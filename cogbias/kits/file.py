@@ -225,7 +225,7 @@ def _headline_in_words(own: Own, question: Question) -> str:
         return f"Answer, {'control minus treatment' if lower else 'treatment minus control'}"
     own_options = (content.options.values() for content in question.contents)
     listed = chain(question.options.values(), *own_options)
-    targets = {dict(each)["target"].text for each in listed}
+    targets = {dict(each)["target"] for each in listed}
     only = targets.pop().rstrip(".!") if len(targets) == 1 else ""
     fits = only and "{" not in only and len(only) <= 40 and not text_fault(only)
     return f"{only if fits else 'Target'}, treatment minus control"

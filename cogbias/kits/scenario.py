@@ -24,16 +24,15 @@ import pandas as pd
 from ..design import About, Contrast, Paradigm
 from cogbias.kits.frames import (
     Draw,
-    Frame,
     Gap,
     deal_values,
+    filled,
     traced,
     writing_order,
 )
 from .business import business_settings
 from .rules import Chances, Content, Roles, Rule, certain_number, normal_numbers
 from .shelf import gaps_of, read_shelf, shelf
-from .wordings import filled
 from ..settings import Seed
 from cogbias.tables import (
     FILLINGS,
@@ -244,8 +243,8 @@ def _labels_of_options(style: str, points: int) -> list[str]:
 
 
 @cache
-def _prompt_frame(texts: tuple[str, str, Scale], style: str, turned: bool) -> Frame:
-    "A whole prompt as one frame: opening, situation, question, options, last line."
+def _prompt_frame(texts: tuple[str, str, Scale], style: str, turned: bool) -> str:
+    "A whole prompt as one text with gaps: opening, situation, question, options, last line."
     situation, question, scale = texts
     offered = scale[::-1] if turned else scale
     mark = ": " if style == "published" else ") "
@@ -257,7 +256,7 @@ def _prompt_frame(texts: tuple[str, str, Scale], style: str, turned: bool) -> Fr
         parts = [f"Situation:\n{story}", f"Task:\n{question}", "\n".join(["Options:", *lines])]
     else:
         parts = [story, question, "\n".join(lines)]
-    return Frame("\n\n".join([*parts, STYLES[style]]))
+    return "\n\n".join([*parts, STYLES[style]])
 
 # %% ../../nbs/kits/scenario.ipynb #034f7feb
 class Story(NamedTuple):
@@ -459,16 +458,15 @@ def _story_rows(
         texts = (situation, case.question[condition], case.scale[condition])
         seen = case.what_is_seen(condition, values)
         for turn in turns:
-            frame = _prompt_frame(texts, style, turn == 2)
-            filled = traced(frame, **{name: values[name] for name in frame.gaps})
+            prompt = traced(_prompt_frame(texts, style, turn == 2), values)
             yield {
                 "condition": condition,
                 "pair_id": f"{story.name}-{turn}",
                 **units,
                 "stratum": "all",
-                "prompt": filled.text,
+                "prompt": prompt.text,
                 "options": _options_as_shown(case.scale[condition], style, turn == 2, values),
-                "content": seen | {"gaps": [list(each) for each in filled.spans]},
+                "content": seen | {"gaps": [list(each) for each in prompt.spans]},
                 "industry": story.setting["industry"],
                 "instance": story.instance,
                 "filling_set": story.filling_set,
@@ -485,15 +483,12 @@ def _options_as_shown(
     scale: Scale, style: str, turned: bool, values: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     "The points of a scale in the order shown; the value is the place in the order declared."
-    points = [(place, filled(_frame_of(text), values)) for place, text in enumerate(scale)]
+    points = [(place, filled(text, values)) for place, text in enumerate(scale)]
     labels = _labels_of_options(style, len(scale))
     return [
         option(label, text, str(place), float(place))
         for label, (place, text) in zip(labels, points[::-1] if turned else points)
     ]
-
-
-_frame_of = cache(Frame)  # of the texts of scales, of which there are few
 
 # %% ../../nbs/kits/scenario.ipynb #6221452b
 LEAN, SPREAD = 0.15, 0.12  # of the length of the scale

@@ -20,9 +20,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from ..tables import CogbiasError, check_known, item_table, option
-from .frames import Frame
+from .frames import filled
 from .shelf import shelf
-from .wordings import filled
 
 # %% ../../nbs/kits/variants.ipynb #e36182e3
 @dataclass(frozen=True)
@@ -161,7 +160,7 @@ class ContentSet:
     facts: Mapping[str, Any] = field(
         default_factory=dict
     )  # what is known of it and never scales, such as the right answer
-    frames: Mapping[str, "str | Frame"] = field(
+    frames: Mapping[str, str] = field(
         default_factory=dict
     )  # condition -> question, where this wording does not take that of the experiment
     options: Mapping[str, "Options"] = field(
@@ -169,26 +168,17 @@ class ContentSet:
     )  # condition -> role -> text, likewise
 
     def __post_init__(self) -> None:
-        _read_texts_as_frames(self)
+        _put_options_in_order(self)
 
 
-def _as_frame(text: str | Frame) -> Frame:
-    "A text as a frame."
-    return text if isinstance(text, Frame) else Frame(text)
+def _put_options_in_order(held: "ContentSet | Question") -> None:
+    "Make pairs of role and text of the options of one that was just declared."
+    listed = held.options.items()
+    pairs = {side: each.items() if isinstance(each, Mapping) else each for side, each in listed}
+    object.__setattr__(held, "options", {side: tuple(each) for side, each in pairs.items()})
 
 
-def _read_texts_as_frames(held: "ContentSet | Question") -> None:
-    "Make frames of the questions and options of one that was just declared."
-    frames = {condition: _as_frame(text) for condition, text in held.frames.items()}
-    options = {}
-    for condition, listed in held.options.items():
-        pairs = listed.items() if isinstance(listed, Mapping) else listed
-        options[condition] = tuple((role, _as_frame(text)) for role, text in pairs)
-    object.__setattr__(held, "frames", frames)
-    object.__setattr__(held, "options", options)
-
-
-Options = Mapping[str, str | Frame] | Sequence[tuple[str, str | Frame]]  # role -> text, in order
+Options = Mapping[str, str] | Sequence[tuple[str, str]]  # role -> text, in order
 
 
 @dataclass(frozen=True)
@@ -234,7 +224,7 @@ class Question:
 
     paradigm: str  # suite/name
     kind: str  # of its content, for simulated participants
-    frames: Mapping[str, str | Frame]  # condition -> question
+    frames: Mapping[str, str]  # condition -> question
     contents: tuple[ContentSet, ...]
     options: Mapping[str, Options] = field(
         default_factory=dict
@@ -260,7 +250,7 @@ class Question:
     system: str | None = None  # what else the system message says; None: the usual
 
     def __post_init__(self) -> None:
-        _read_texts_as_frames(self)
+        _put_options_in_order(self)
 
 # %% ../../nbs/kits/variants.ipynb #83753364
 PERSONA = (
@@ -348,10 +338,10 @@ def _with_separators(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 # %% ../../nbs/kits/variants.ipynb #cf522ba2
-def _fill_frame(frame: Frame, content: ContentSet, values: Mapping[str, Any]) -> str:
+def _fill_frame(frame: str, content: ContentSet, values: Mapping[str, Any]) -> str:
     "A frame with the words and numbers of one content set; only the gaps it has."
     texts = {name: _with_separators(value) for name, value in values.items()} | dict(content.words)
-    words = {name: filled(Frame(text), texts) for name, text in content.words.items()}
+    words = {name: filled(text, texts) for name, text in content.words.items()}
     return filled(frame, texts | words)
 
 

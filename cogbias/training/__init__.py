@@ -29,7 +29,6 @@ from cogbias.backends.encoder import (
     RECORD,
     without_remarks,
     encoder_class,
-    head_of_another,
     load_encoder,
     longest_text,
 )
@@ -218,14 +217,8 @@ def load_learner(
 
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     own = encoder_class(config, str(folder))
-    if (config.architectures or [""])[0] == own.__name__:
-        return load_encoder(folder, "cpu", "float32")
-    if other := head_of_another(folder, config, own):
-        raise CogbiasError(
-            f"{folder} has a head for another task ({other}), whose labels are not right and "
-            "wrong options; start from the checkpoint that it was made from"
-        )
-    return load_encoder(folder, "cpu", "float32", fresh_head=seed)
+    trained = (config.architectures or [""])[0] == own.__name__
+    return load_encoder(folder, "cpu", "float32", fresh_head=None if trained else seed)
 
 
 def pair_logits(

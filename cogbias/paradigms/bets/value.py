@@ -30,7 +30,8 @@ from cogbias.kits.bets import (
 )
 from ...kits.goods import Pair, SetName, Split, item_pairs
 from ...kits.shelf import wordings_of
-from ...kits.wordings import Wordings, filled, with_wordings
+from ...kits.frames import filled
+from ...kits.wordings import Wordings, with_wordings
 from ...settings import Seed
 from ...tables import item_table
 
@@ -80,7 +81,7 @@ def _in_all_orders(
 ) -> Iterator[dict[str, Any]]:
     "One question in all orders of its choices."
     question, choices = value_question(template, pair, item_order, wordings)
-    closing = wordings.frames[template]["instruction"].text
+    closing = wordings.frames[template]["instruction"]
     published = wordings.given[template] == WORDINGS.given.get(template)
     group = f"{pair.name}-{template}-{item_order}"
     content = {

@@ -22,7 +22,7 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
-from ...kits.frames import Frame, money, percent
+from ...kits.frames import filled, money, percent
 from cogbias.kits.rules import (
     Chances,
     Content,
@@ -34,7 +34,7 @@ from cogbias.kits.rules import (
     softmax,
 )
 from ...kits.shelf import wordings_of
-from ...kits.wordings import Wordings, filled, with_wordings
+from ...kits.wordings import Wordings, with_wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #e89f820b
@@ -110,7 +110,7 @@ PUBLISHED = tuple(each for each in _sets_on_shelf() if each.index < 100)
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #d711fb8e
 ANSWER_FORMATS = ("label", "bare")  # the letter alone is asked for; ends as published
 WORDINGS = wordings_of("choice/certainty")
-Texts = Mapping[str, Frame]  # the parts of one wording
+Texts = Mapping[str, str]  # the parts of one wording
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #0ba510b2
 def phrase(

@@ -19,10 +19,10 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
-from ...kits.frames import Frame, money
+from ...kits.frames import filled, money
 from ...kits.rules import Chances, Content, Roles, Rule, softmax, weighs
 from ...kits.shelf import wordings_of
-from ...kits.wordings import Wordings, filled, with_wordings
+from ...kits.wordings import Wordings, with_wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #787648d7
@@ -166,12 +166,12 @@ ORDERS = {  # number of options -> roles as shown, by their published number
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #343c8c0c
 ANSWER_FORMATS = ("label", "bare")  # the brand alone is asked for; ends as published
 WORDINGS = wordings_of("choice/decoy")
-Texts = Mapping[str, Frame]  # the parts of one wording
+Texts = Mapping[str, str]  # the parts of one wording
 
 
 def _question_place(texts: Texts) -> str:
     "Whether a wording asks before or after its options: on which side the last question ends."
-    return "after" if "?" in texts["question"].text.partition("{options}")[2] else "before"
+    return "after" if "?" in texts["question"].partition("{options}")[2] else "before"
 
 
 def _line_style(texts: Texts) -> str:
@@ -179,7 +179,7 @@ def _line_style(texts: Texts) -> str:
     known = {1: "short", 3: "long"}  # two of the shipped wordings
     for wording, style in known.items():
         shipped_texts = WORDINGS.frames[wording]
-        if all(texts[name].text == shipped_texts[name].text for name in ("option", "line")):
+        if all(texts[name] == shipped_texts[name] for name in ("option", "line")):
             return style
     return "own"
 
@@ -196,7 +196,7 @@ def phrase(
 
 def _words_of(product_name: str, texts: Texts) -> dict[str, str]:
     "What a wording calls a product, and those who rate it."
-    return {word: texts[f"{word}_{product_name}"].text for word in ("noun", "raters")}
+    return {word: texts[f"{word}_{product_name}"] for word in ("noun", "raters")}
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a99fdf3
 class Arm(NamedTuple):
@@ -245,7 +245,7 @@ def _text_of_prompt(
     labels = dict(zip(("first", "second", "third"), (each["label"] for each in options)))
     known = {
         **_words_of(product_name, texts),
-        "number": texts[number].text,
+        "number": texts[number],
         "options": "\n".join(filled(texts["line"], each) for each in options),
         "instruction": filled(closing, labels),
     }

@@ -19,10 +19,10 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...tables import item_table, option, shipped
-from ...kits.frames import Frame
+from ...kits.frames import filled
 from ...kits.rules import Chances, Content, Roles, Rule
 from ...kits.shelf import wordings_of
-from ...kits.wordings import Wordings, filled, with_wordings
+from ...kits.wordings import Wordings, with_wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #bbe3c358
@@ -152,7 +152,7 @@ def invented_nouns(
 # %% ../../../nbs/paradigms/logic/belief.ipynb #0ec7b39d
 _PART_OF_LETTER = {"A": "all", "E": "none", "I": "some", "O": "some_not"}  # parts
 WORDINGS = wordings_of("logic/belief")
-Texts = Mapping[str, Frame]  # the parts of one wording
+Texts = Mapping[str, str]  # the parts of one wording
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #fd3c23db
 ANSWER_FORMATS = ("label", "letter")  # a word is asked for, or the letter of one
@@ -176,7 +176,7 @@ def _answers_shown(arm: Arm) -> tuple[str, str]:
 def _options_as_shown(arm: Arm, texts: Texts = WORDINGS.frames[1]) -> list[dict[str, Any]]:
     "The two options in the order shown."
     shown = _answers_shown(arm)
-    words = [texts[part].text for part in shown]
+    words = [texts[part] for part in shown]
     labels = words if arm.answer_format == "label" else ("A", "B")
     return [
         option(label, word, "accept" if part == "valid" else "reject")
@@ -206,12 +206,12 @@ def _text_of_prompt(argument: Argument, arm: Arm, texts: Texts) -> str:
         for name, each in zip(("premise_1", "premise_2", "conclusion"), sentences)
     ]
     shown = _answers_shown(arm)
-    both = dict(zip(("first", "second"), (texts[part].text for part in shown)))
+    both = dict(zip(("first", "second"), (texts[part] for part in shown)))
     known = {**both, "words": filled(texts["words"], both)}
     values = {
         "argument": "\n".join(lines),
         "words": known["words"],
-        "definitions": " ".join(texts[f"defines_{part}"].text for part in shown),
+        "definitions": " ".join(texts[f"defines_{part}"] for part in shown),
         "instruction": filled(texts[f"instruction_{arm.answer_format}"], known),
     }
     return filled(texts["question"], values)
