@@ -799,7 +799,7 @@ def toml_table(
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))  # the mark that some editors put first
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-        raise CogbiasError(f"{name} is not valid TOML: {error}; put texts into quotes") from None
+        raise CogbiasError(f"{name}: not valid TOML: {error}; put texts into quotes") from None
 
 # %% ../nbs/00_tables.ipynb #879ee610
 def json_object(

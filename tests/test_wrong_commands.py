@@ -40,7 +40,7 @@ COMMANDS = {  # what is typed -> what is said
     "items choice/certainty --out file/items.csv": "file/items.csv cannot write",
     "plan": "name a study file, or --model and --paradigm",
     "plan nowhere.toml": "nowhere.toml: no such study file",
-    "plan not.toml": "not.toml is not valid TOML",
+    "plan not.toml": "not.toml: not valid TOML",
     "plan empty.toml": "empty.toml: models should be a list of names",
     "run --model human --paradigm choice/decoy": "have the form backend/name",
     "run --model sim/human --paradigm chioce/*": "did you mean 'choice/decoy'",
