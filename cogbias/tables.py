@@ -296,7 +296,7 @@ def check_columns(
         raise CogbiasError(f"{what}: should be a DataFrame, but is {repr(table):.60}")
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
-        raise CogbiasError(f"{what}: column {twice!r} is there twice; keep one of them")
+        raise CogbiasError(f"{what}: column {twice!r} occurs twice; keep one of them")
     for name in names:
         if name not in table.columns:
             raise CogbiasError(
@@ -385,7 +385,7 @@ def shipped(
         if place.exists():
             return place
     raise CogbiasError(
-        f"{'/'.join(parts)}: this file should have come with cogbias; install the package again"
+        f"{'/'.join(parts)}: this file is part of cogbias but missing; reinstall the package"
     )
 
 # %% ../nbs/00_tables.ipynb #69e9534e
@@ -752,7 +752,7 @@ def check_file(
         raise CogbiasError(f"{path} is a pipe or a device, not a regular file; remove it")
     if found.st_size > most:
         raise CogbiasError(
-            f"{path} has {found.st_size:,} bytes, more than {most:,}; it is not ours, remove it"
+            f"{path} has {found.st_size:,} bytes, more than {most:,}; cogbias did not write it; remove it"
         )
     return path
 
