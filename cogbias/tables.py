@@ -385,7 +385,7 @@ def shipped(
         if place.exists():
             return place
     raise CogbiasError(
-        f"{'/'.join(parts)}: this file is part of cogbias but missing; reinstall the package"
+        f"{'/'.join(parts)}: part of cogbias, but missing; reinstall the package"
     )
 
 # %% ../nbs/00_tables.ipynb #69e9534e
@@ -752,7 +752,7 @@ def check_file(
         raise CogbiasError(f"{path} is a pipe or a device, not a regular file; remove it")
     if found.st_size > most:
         raise CogbiasError(
-            f"{path} has {found.st_size:,} bytes, more than {most:,}; cogbias did not write it; remove it"
+            f"{path} has {found.st_size:,} bytes, more than {most:,}; not ours, remove it"
         )
     return path
 

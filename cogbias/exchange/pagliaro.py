@@ -212,7 +212,9 @@ def read_outcomes(
         table = pd.read_parquet(path)
         same = check_sum(table) == known_hashes()["facts"]
     if not same:
-        raise CogbiasError(f"{path}: its checksum is not that of the shipped table; use the shipped one")
+        raise CogbiasError(
+            f"{path}: its checksum is not that of the shipped table; use the shipped one"
+        )
     table = table.astype(
         {name: object for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)}
     )

@@ -189,7 +189,9 @@ def read_answers(
 ) -> Imported:
     "What people answered in a paradigm, as the answers of one participant; nothing is kept."
     if not re.fullmatch(r"people/[\w.-]+", participant, re.A):
-        raise CogbiasError(f"participant {participant!r} should have the form people/NAME; rename it")
+        raise CogbiasError(
+            f"participant {participant!r} should have the form people/NAME; rename it"
+        )
     table, items = _rows_where(read_people(source), where), asked.items()
     found, known = _columns(table.cells, columns), names_of_items(asked, items)
     rows = _long_rows(table, found, known)

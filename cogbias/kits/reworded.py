@@ -58,7 +58,7 @@ def base_of(
     base = paradigm(name)
     if _reads_suite(base.headline):
         raise CogbiasError(
-            f"{name!r} is analyzed together with its suite; use it by its name, or write a complete design"
+            f"{name!r} is analyzed with its suite; use it by its name, or write a complete design"
         )
     return base
 

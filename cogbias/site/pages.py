@@ -219,7 +219,9 @@ def build_site(
 ) -> Path:  # the first page
     "Build the static site of an outputs folder."
     if address and not re.match(r"https?://[^\s/]", address):
-        raise CogbiasError(f"address {address!r:.100}: give the full address, such as https://example.org/")
+        raise CogbiasError(
+            f"address {address!r:.100}: give the full address, such as https://example.org/"
+        )
     outputs = Path(from_home(outputs, "outputs"))
     with Folder(outputs) as folder:
         know(folder)

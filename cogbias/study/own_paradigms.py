@@ -248,7 +248,9 @@ def answered(
     given = _given_items(items)
     for name, mine in trials.groupby("paradigm", sort=False):
         if isinstance(given, str) and given != name:
-            raise CogbiasError(f"items are those of {given}, but trials are of {name}; give the matching items")
+            raise CogbiasError(
+                f"items are those of {given}, but trials are of {name}; give the matching items"
+            )
         table = given if isinstance(given, pd.DataFrame) else paradigm(name).items()
         if given is table:
             table = table[table["paradigm"] == name]
