@@ -384,9 +384,7 @@ def shipped(
     for place in places:
         if place.exists():
             return place
-    raise CogbiasError(
-        f"{'/'.join(parts)}: part of cogbias, but missing; reinstall the package"
-    )
+    raise CogbiasError(f"{'/'.join(parts)}: part of cogbias, but missing; reinstall the package")
 
 # %% ../nbs/00_tables.ipynb #69e9534e
 IDENTITY = ("paradigm", "condition", "system", "prompt", "options", "answer", "content")

@@ -560,7 +560,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             raise CogbiasError(f"ollama: model {self.model!r} cannot think; leave out think")
         if isinstance(self.think, str) and not self.model_card.has_levels:
             raise CogbiasError(
-                f"ollama: model {self.model!r} has no think levels; set think=true, not {self.think}"
+                f"ollama: model {self.model!r} has no levels; set think=true, not {self.think}"
             )
 
     def answer_in_words(self, request: Request) -> Answer:
