@@ -296,7 +296,7 @@ def check_columns(
         raise CogbiasError(f"{what}: should be a DataFrame, but is {repr(table):.60}")
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
-        raise CogbiasError(f"{what}: column {twice!r} is there twice; keep one of them")
+        raise CogbiasError(f"{what}: column {twice!r} occurs twice; keep one of them")
     for name in names:
         if name not in table.columns:
             raise CogbiasError(
@@ -384,9 +384,7 @@ def shipped(
     for place in places:
         if place.exists():
             return place
-    raise CogbiasError(
-        f"{'/'.join(parts)}: this file should have come with cogbias; install the package again"
-    )
+    raise CogbiasError(f"{'/'.join(parts)}: part of cogbias, but missing; reinstall the package")
 
 # %% ../nbs/00_tables.ipynb #69e9534e
 IDENTITY = ("paradigm", "condition", "system", "prompt", "options", "answer", "content")
@@ -752,7 +750,7 @@ def check_file(
         raise CogbiasError(f"{path} is a pipe or a device, not a regular file; remove it")
     if found.st_size > most:
         raise CogbiasError(
-            f"{path} has {found.st_size:,} bytes, more than {most:,}; it is not ours, remove it"
+            f"{path} has {found.st_size:,} bytes, more than {most:,}; not ours, remove it"
         )
     return path
 
@@ -799,7 +797,7 @@ def toml_table(
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))  # the mark that some editors put first
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-        raise CogbiasError(f"{name} is not valid TOML: {error}; put texts into quotes") from None
+        raise CogbiasError(f"{name}: not valid TOML: {error}; put texts into quotes") from None
 
 # %% ../nbs/00_tables.ipynb #879ee610
 def json_object(

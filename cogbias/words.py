@@ -216,7 +216,7 @@ VERDICTS = {
         of_accuracy=VerdictWord.NO_BETTER.value,
     ),
     VerdictWord.INCONCLUSIVE: VerdictWords(
-        "the data do not decide",
+        "the data do not settle the question",
         "does not clearly show the {bias} (inconclusive)",
         "open",
         decides=False,
@@ -401,8 +401,8 @@ _OF_AN_ACCURACY = ReportWords(
     "positive value means:** {positive}. This is an accuracy, not a bias.",
     effect="*Default* is the main estimate: conditional on a readable answer, tied options "
     "share the credit. *Published* is the formula of the paper, with its quirks. "
-    "Estimates on new items treat both items of a question as sampled units; those on exactly "
-    "the published questions do not generalize to others.",
+    "Estimates on new items treat both items of a question as sampled units; those on "
+    "the published questions alone do not generalize to others.",
     levels="The share of right answers at each level of a factor. A constant policy is right "
     "everywhere in some levels and nowhere in others, so a single level says little. "
     "Intervals are not adjusted for multiple comparisons.",

@@ -345,7 +345,7 @@ def test_what_is_missing_is_named():
         read_answers(long.drop(columns="pid"), framing)
     with pytest.raises(CogbiasError, match=".rsp.; did you mean .resp."):
         read_answers(long, framing, columns={"answer": "rsp"})
-    with pytest.raises(CogbiasError, match="no answer is to an item"):
+    with pytest.raises(CogbiasError, match="no answer matches an item"):
         read_answers(long.assign(condition="a"), framing)
 
 

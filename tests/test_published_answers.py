@@ -266,4 +266,4 @@ def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) ->
     failed, written = render_reports(tmp_path / "out", 2)
     of_cells = [each for each in written if each.stem.startswith("published")]
     assert not failed and len(of_cells) == 88
-    assert all("As their authors read them" in each.read_text() for each in of_cells)
+    assert all("As the authors read them" in each.read_text() for each in of_cells)

@@ -120,7 +120,7 @@ def test_what_others_show_beside_a_link(site: Path, hostile: Path) -> None:
             said = {each["property"]: each["content"] for each in made.select("meta[property]")}
             assert said["og:title"] and said["og:description"] and ("og:image" in said) is shown
     assert (hostile / "static" / "overview.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(CogbiasError, match="give it whole"):
+    with pytest.raises(CogbiasError, match="give the full address"):
         build_site(site.parent, address="example.org")
 
 

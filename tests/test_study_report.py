@@ -69,8 +69,8 @@ def bets(tmp_path_factory) -> str:
 
 def test_both_bars_stand_above_the_accuracies(bets):
     table = bets[bets.index("participant | how asked | coin") :].splitlines()
-    assert re.search(r"constant policy \| reads no question \| 50%", table[1])
-    assert re.search(r"and no more \| reads no question \| 75%", table[2])
+    assert re.search(r"constant policy \| does not read the question \| 50%", table[1])
+    assert re.search(r"which bets to take \| does not read the question \| 75%", table[2])
     rows = {line.split(" | ")[0]: line for line in table[3:6]}
     assert "75% [66 to 82]" in rows["sim/type_only (simulated)"]
     # no error in questions about ten things is worth seven independent answers or so

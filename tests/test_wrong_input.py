@@ -107,7 +107,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     "paradigm_from": [
         (("mine.csv",), {}, "should be a DataFrame, but is 'mine.csv'"),
         ((FOREIGN,), {}, "the table lacks 'wording'; give the columns wording, condition"),
-        ((WORDINGS, "a b/"), {}, "'a b/' is not a name"),
+        ((WORDINGS, "a b/"), {}, "'a b/' is not a valid name"),
         ((WORDINGS,), {"titel": "A"}, "'titel' is not known; did you mean 'title'"),
         ((WORDINGS,), {"caveats": 3}, "caveats: "),
         ((WORDINGS.head(0),), {}, "wordings: "),

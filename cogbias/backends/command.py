@@ -71,7 +71,7 @@ def files_of(
     found = shutil.which(words[0])
     if found is None:
         raise CogbiasError(
-            f"command/{words[0]}: there is no such program that can be run; check the path, and "
+            f"command/{words[0]}: no such program, or it cannot be run; check the path, and "
             "whether it is executable (chmod +x)"
         )
     named = [word.partition("=")[2] if word.startswith("-") else word for word in words[1:]]
@@ -376,8 +376,8 @@ class CommandParticipant:
         )
         if self.settings.revision is None and self._hash_of_files() != files:
             raise CogbiasError(
-                "its files changed while it answered; answers are stored under the old ones, "
-                "remove those that you doubt"
+                "its files changed while it was answering; answers are stored under the old ones; "
+                "remove any that you doubt"
             )
 
 

@@ -329,7 +329,7 @@ def pair_texts(
         lacks = "whose items have a system prompt, which an encoder does not read"
     if lacks:
         raise CogbiasError(
-            f"{source} cannot be asked {item['paradigm']}, {lacks}; ask it bets/*, or put "
+            f"{source} cannot answer {item['paradigm']}, {lacks}; give it bets/*, or give "
             f"{item['paradigm']} to a language model as hf/NAME"
         )
     return {each["label"]: f"{question} {each['text']}" for each in item["options"]}

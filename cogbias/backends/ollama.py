@@ -560,7 +560,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             raise CogbiasError(f"ollama: model {self.model!r} cannot think; leave out think")
         if isinstance(self.think, str) and not self.model_card.has_levels:
             raise CogbiasError(
-                f"ollama: model {self.model!r} thinks or does not; set think=true, not {self.think}"
+                f"ollama: model {self.model!r} has no levels; set think=true, not {self.think}"
             )
 
     def answer_in_words(self, request: Request) -> Answer:
@@ -581,8 +581,8 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         if now != before:
             raise CogbiasError(
                 f"ollama: the tag {self.model!r} now points to other weights ({str(now)[:12]}, not "
-                f"{str(before)[:12]}); answers so far are stored under the old digest, the last "
-                f"may come from the new weights; run again to ask the new ones everything"
+                f"{str(before)[:12]}); answers so far are stored under the old digest, the "
+                f"last may come from the new weights; run again to collect all from the new ones"
             )
 
     @property

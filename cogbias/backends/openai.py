@@ -897,7 +897,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         if now and now != self.model_card.weights:
             raise CogbiasError(
                 f"{self.name}: the server now serves other weights than at the beginning; answers "
-                f"are stored under the old ones, remove those that you doubt"
+                f"are stored under the old ones, remove any that you doubt"
             )
 
     @property

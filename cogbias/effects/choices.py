@@ -48,7 +48,7 @@ def constant_policies(
         layout.right.astype(float) if contrast.outcome == "right" else layout.points(contrast.score)
     )
     earned = np.where(layout.role < 0, np.nan, earned)[rows.item]
-    policies = {f"always in place {place}": column for place, column in enumerate(earned.T, 1)}
+    policies = {f"always in position {place}": column for place, column in enumerate(earned.T, 1)}
     for shown in (layout.labels, layout.texts):
         said = [shown[row] for row in rows.item.tolist()]
         for word in filter(None, said[0] if said else ()):

@@ -691,7 +691,7 @@ class ServerParticipant(ServerSettings):
         if now != before:
             raise CogbiasError(
                 f"{self.name}: the server now answers as {now!r:.80}, not {before!r:.80}; "
-                f"answers so far are stored, run again to ask the other one everything"
+                f"answers so far are stored; run again to collect all answers from the new one"
             )
 
     # what all have

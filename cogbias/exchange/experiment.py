@@ -141,7 +141,7 @@ def save_survey(
     "Write a survey that Qualtrics imports."
     file = Path(out)
     if file.suffix != ".txt":
-        raise CogbiasError(f"{file}: a survey for Qualtrics is a file that ends in .txt; rename it")
+        raise CogbiasError(f"{file}: a Qualtrics survey is a .txt file; rename it")
     setup = _on_one_line(_SETUP.format(" and of ".join(asked)))
     lines = ["[[AdvancedFormat]]", "", f"[[ED:paradigms:{' '.join(asked)}]]", ""]
     lines += ["[[Block:Setup]]", "[[Question:DB]]", "[[ID:setup]]", setup, ""]

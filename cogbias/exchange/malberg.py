@@ -339,7 +339,7 @@ def _files(path: Path) -> dict[str, Path]:
         if not any(part.startswith((".", "__MACOSX")) for part in each.relative_to(path).parts)
     }
     if not found:
-        raise CogbiasError(f"{path}: no .csv file; name the published files or their folder")
+        raise CogbiasError(f"{path}: no .csv file; give the published files or their folder")
     return found
 
 

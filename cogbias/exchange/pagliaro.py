@@ -125,7 +125,9 @@ def read_outcomes(
         table = pd.read_parquet(path)
         same = check_sum(table) == known_hashes()["facts"]
     if not same:
-        raise CogbiasError(f"{path}: its check sum is not that of the shipped table; use that one")
+        raise CogbiasError(
+            f"{path}: its checksum is not that of the shipped table; use the shipped one"
+        )
     table = table.astype(
         {name: object for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)}
     )

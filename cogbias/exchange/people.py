@@ -217,7 +217,9 @@ def read_answers(
 ) -> Imported:
     "What people answered in a paradigm, as the answers of one participant; nothing is kept."
     if not re.fullmatch(r"people/[\w.-]+", participant, re.A):
-        raise CogbiasError(f"participant {participant!r} should read people/NAME; rename it")
+        raise CogbiasError(
+            f"participant {participant!r} should have the form people/NAME; rename it"
+        )
     table, items = _rows_where(read_people(source), where), asked.items()
     declared = {name: each for name, each in asked.answers.items() if name in USUAL}
     columns = {name: each for name, each in declared.items() if each in table.cells} | {**columns}

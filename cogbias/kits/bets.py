@@ -221,7 +221,7 @@ RULES = {
 }
 TRIVIAL = {
     "rational": "the authors' values, no noise",
-    "type_only": "knows the type of a bet, takes what is named first",
+    "type_only": "knows the type of a bet, picks what is named first",
 }
 
 # %% ../../nbs/kits/bets.ipynb #6cb2c069

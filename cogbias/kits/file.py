@@ -203,8 +203,8 @@ def own_name(
     "The name of a paradigm of one's own."
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name):
         raise CogbiasError(
-            f"{name!r:.80} is not a name; use letters, digits, underscores and hyphens, and begin "
-            "with a letter"
+            f"{name!r:.80} is not a valid name; use letters, digits, underscores and hyphens, and "
+            "begin with a letter"
         )
     return f"{SUITE}{name}"
 

@@ -58,7 +58,7 @@ def base_of(
     base = paradigm(name)
     if _reads_suite(base.headline):
         raise CogbiasError(
-            f"{name!r} is read together with its suite; ask it by its name, or write a whole design"
+            f"{name!r} is analyzed with its suite; use it by its name, or write a complete design"
         )
     return base
 
@@ -81,7 +81,7 @@ def _settings(
     for setting, value in own.settings.items():
         with faults.at("settings"):
             if setting == "seed":
-                raise CogbiasError("the seed is that of a study; leave it out")
+                raise CogbiasError("the seed belongs to the study; leave it out")
             if PurePosixPath(str(value)).suffix in (".toml", ".csv", ".jsonl"):
                 raise CogbiasError(f"{value!r:.60} is a file; name it in the settings of a study")
             check_settings(

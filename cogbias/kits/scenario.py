@@ -625,7 +625,7 @@ def _contrasts_of_ratings(about: About, case: Scenario) -> Iterator[Contrast]:
         title = "Pairs that shift toward the bias, minus away from it"
         yield _of_ratings("rating_direction", title)
     published = {"unit": "m", "replication": True}
-    note = "relative to where on the scale an answer sits; see a random responder's"
+    note = "relative to where on the scale an answer lies; compare with the score of random answers"
     yield _of_ratings("rating_m", "Published score (m)", note=note, **published)
     if case.corrected:
         title = "Published score with corrected parameters (m)"

@@ -109,9 +109,9 @@ def _had_for_nothing(report: "CellReport") -> None:
     "Every share of right answers beside what is scored without reading the question."
     heading("### Baselines that ignore the question")
     show(
-        "The share of right answers under each ground truth, with its 95% interval, next to what "
-        "is scored without reading the question: the (unadjusted) test of the share against it, "
-        "and the policy that achieves it."
+        "The share of right answers under each ground truth, with its 95% interval, next to the "
+        "scores of policies that do not read the question: in parentheses the unadjusted test of "
+        "the share against that score, then the policy."
     )
     show_table(words.accuracy_table(report.effects, report.paradigm))
 

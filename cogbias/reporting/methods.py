@@ -181,7 +181,7 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     if flag := headline.include:
         rule = paradigm.factors.get(flag, f"{flag} holds").removeprefix("whether ")
         clusters = plain_words(paradigm.clusters)
-        said += f" Only {clusters} enter for which {plain_words(rule.partition(';')[0])}."
+        said += f" Only {clusters} for which {plain_words(rule.partition(';')[0])} are included."
     return f"{said} {_interval_sentence(row)}"
 
 # %% ../../nbs/reporting/07_methods.ipynb #0a412db5

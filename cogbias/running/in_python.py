@@ -131,7 +131,7 @@ def _all_at_hand(made: Sequence[Participant]) -> Iterator[None]:
         for each in made:
             names.append(known.enter_context(at_hand(each)).name)
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise CogbiasError(f"model: two have the name {twice}; rename one")
+            raise CogbiasError(f"model: two models have the name {twice}; rename one")
         yield
 
 

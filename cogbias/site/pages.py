@@ -220,7 +220,9 @@ def build_site(
 ) -> Path:  # the first page
     "Build the static site of an outputs folder."
     if address and not re.match(r"https?://[^\s/]", address):
-        raise CogbiasError(f"address {address!r:.100}: give it whole, such as https://example.org/")
+        raise CogbiasError(
+            f"address {address!r:.100}: give the full address, such as https://example.org/"
+        )
     address = quote(address, safe="/:?&=%@~")
     outputs = Path(from_home(outputs, "outputs"))
     with Folder(outputs) as folder:

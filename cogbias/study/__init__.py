@@ -194,8 +194,8 @@ def _items_asked(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
         keep &= items[factor].astype(str).isin([str(level) for level in levels])
     if not keep.any():
         raise CogbiasError(
-            f"where: no item of {name} has {dict(study.where)}; look at the levels with 'cogbias "
-            f"items {name}'"
+            f"where: no item of {name} matches {dict(study.where)}; 'cogbias items "
+            f"{name}' shows the levels"
         )
     if study.max_prompts:
         keep &= _is_in_spread(items[keep], study.max_prompts).reindex(items.index, fill_value=False)

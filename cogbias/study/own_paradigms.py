@@ -178,7 +178,7 @@ def asked_fields(
     declared: dict[str, Any] = {}
     for name, files in (pair for part in parts for pair in part.get("declared", {}).items()):
         if declared.setdefault(name, files) != files:
-            raise CogbiasError(f"paradigm: two have the name {name!r}; rename one")
+            raise CogbiasError(f"paradigm: two paradigms have the name {name!r}; rename one")
     return asked | {"declared": declared} if declared else asked
 
 # %% ../../nbs/study/own_paradigms.ipynb #b9c4ac33
@@ -248,7 +248,9 @@ def answered(
     given = _given_items(items)
     for name, mine in trials.groupby("paradigm", sort=False):
         if isinstance(given, str) and given != name:
-            raise CogbiasError(f"items are those of {given}, but trials are of {name}; give theirs")
+            raise CogbiasError(
+                f"items are those of {given}, but trials are of {name}; give the matching items"
+            )
         table = given if isinstance(given, pd.DataFrame) else paradigm(name).items()
         if given is table:
             table = table[table["paradigm"] == name]

@@ -361,8 +361,8 @@ def missing_starts(
         training, start = make_training(study), _begins_with(study, name.architecture)
         if _start_at_hand(study, name.architecture) is None:
             lines.append(
-                f"encoder/{name.folder} begins with {start}, which is not on this machine; "
-                "nothing is asked without it: let the run download it, or name a folder in the "
+                f"encoder/{name.folder} starts from {start}, which is not on this machine; "
+                "nothing is run without it: let the run download it, or give a folder in the "
                 f"study: [training.start] {name.architecture} = './folder'"
             )
         for key in ("swag", "swag_validation"):

@@ -348,7 +348,7 @@ async function render() {
   filter.replaceChildren(...filters(columns, chosen));
   panel.replaceChildren(...(chosen.item ? await prompt(found, chosen) : []));
   list.replaceChildren(...listOf(found, chosen));
-  if (second && !cell.item.some((item) => other.item.includes(item))) panel.prepend(make("p", {}, `${chosen.with} was asked other prompts, so the two cannot be compared prompt by prompt.`));
+  if (second && !cell.item.some((item) => other.item.includes(item))) panel.prepend(make("p", {}, `${chosen.with} was given other prompts, so the two cannot be compared prompt by prompt.`));
   if (chosen.item && chosen.item !== opened) {
     panel.scrollIntoView();
     panel.querySelector("h2")?.focus({preventScroll: true});

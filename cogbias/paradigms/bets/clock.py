@@ -13,11 +13,11 @@ from ...kits.bets import Modality, Side, bets
 ABOUT = About(
     title="Bets on a clock",
     bias="lapse in bets",
-    summary="The second hand of a clock wins a thing in one half of the face and loses one in the "
-    "other, and one of the two things is worth far more. The question is which half to bet on, if "
+    summary="The second hand of a clock wins an item in one half of the face and loses one in the "
+    "other, and one of the two items is worth far more. The question is which half to bet on, if "
     "any.",
     norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
-    "bet when it is the other way round. No other choice has as large an expected gain.",
+    "bet when it is the other way around. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 ask whether betting carries over to further modalities",
     conditions={"bet": "a bet on one expensive and one cheap item"},

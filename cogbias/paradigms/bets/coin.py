@@ -13,10 +13,10 @@ from ...kits.bets import Modality, Side, bets
 ABOUT = About(
     title="Bets on a coin",
     bias="lapse in bets",
-    summary="One side of a coin wins a thing, the other loses one, and one of the two things is "
+    summary="One side of a coin wins an item, the other loses one, and one of the two items is "
     "worth far more. The question is whether to bet on heads, on tails or on neither.",
     norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
-    "bet when it is the other way round. No other choice has as large an expected gain.",
+    "bet when it is the other way around. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
     conditions={"bet": "a bet on one expensive and one cheap item"},

@@ -13,10 +13,10 @@ from ...kits.bets import Modality, Side, bets
 ABOUT = About(
     title="Bets on a marble",
     bias="lapse in bets",
-    summary="A blue marble wins a thing and a green one loses one, or the other way round, and one "
-    "of the two things is worth far more. The question is which color to bet on, if any.",
+    summary="A blue marble wins an item and a green one loses one, or the other way around, and "
+    "one of the two items is worth far more. The question is which color to bet on, if any.",
     norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
-    "bet when it is the other way round. No other choice has as large an expected gain.",
+    "bet when it is the other way around. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 ask whether betting carries over to further modalities",
     conditions={"bet": "a bet on one expensive and one cheap item"},

@@ -13,11 +13,11 @@ from ...kits.bets import Modality, Side, bets
 ABOUT = About(
     title="Bets on a spinner",
     bias="lapse in bets",
-    summary="One field of a spinner wins a thing, another loses one, and on the third nothing "
+    summary="One field of a spinner wins an item, another loses one, and on the third nothing "
     "happens. One of the two things is worth far more. The question is which field to bet on, if "
     "any.",
     norm="Back the winning field when the expensive item can be won and the cheap one lost; do not "
-    "bet when it is the other way round. No other choice has as large an expected gain.",
+    "bet when it is the other way around. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name more than two outcomes as what comes next",
     conditions={"bet": "a bet on one expensive and one cheap item"},

@@ -13,11 +13,11 @@ from ...kits.bets import Modality, Side, bets
 ABOUT = About(
     title="Bets on an urn",
     bias="lapse in bets",
-    summary="An urn holds one red ball and two white ones. One color wins a thing, the other loses "
-    "one, and one of the two things is worth far more. The question is which color to bet on, if "
+    summary="An urn holds one red ball and two white ones. One color wins an item, the other loses "
+    "one, and one of the two items is worth far more. The question is which color to bet on, if "
     "any.",
     norm="Back the winning color when the expensive item can be won and the cheap one lost, "
-    "although it may be the less likely one; do not bet when it is the other way round. No other "
+    "although it may be the less likely one; do not bet when it is the other way around. No other "
     "choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name unequal chances as what comes next",

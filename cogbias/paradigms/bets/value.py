@@ -39,7 +39,7 @@ from ...tables import item_table
 ABOUT = About(
     title="Which is worth more",
     bias="lapse in values",
-    summary="Two things are named, one of which is worth far more than the other. The question is "
+    summary="Two items are named, one of which is worth far more than the other. The question is "
     "which one.",
     norm="The expensive item is worth more; hardly anyone would say otherwise.",
     positive="the expensive item is named more often than by the best constant policy",

@@ -356,24 +356,24 @@ CONTRASTS = (
         "Decoy effect",
         score={"target": 1.0, "competitor": 0.0},
         include="asymmetric",
-        note="target's share of the answers that name one of the two real options; per cluster, "
-        "then products weigh alike",
+        note="target's share of the answers that name one of the two real options; averaged within "
+        "clusters, then across products with equal weight",
     ),
     Contrast(
         "target_share_change_absolute",
         "Decoy effect, all answers",
         score=_SCORE_OF_TARGET,
         include="asymmetric",
-        note="a coin scores -1/6, because three options share what two had; above zero the decoy "
-        "breaks regularity",
+        note="a coin toss scores -1/6, because three options share what two had; above zero, the "
+        "decoy violates regularity",
     ),
     Contrast(
         "decoy_share",
         "Decoys chosen",
         control=None,
         score={"target": 0.0, "competitor": 0.0, "decoy": 1.0},
-        note="a check of comprehension, not a bias: above .10 the answers ignore price and "
-        "quality; a coin takes 1/3",
+        note="a comprehension check, not a bias: above .10, the answers ignore price and quality; "
+        "random choice gives 1/3",
     ),
     Contrast(
         "decoy_score",
@@ -383,8 +383,8 @@ CONTRASTS = (
         replication=True,
         invalid="itt",
         cells={("treatment", "*"): 1.0, ("control", "*"): -1.0},
-        note="published for each product and side; a coin scores -1/6; an answer that cannot be "
-        "read counts as not the target",
+        note="published for each product and side; a coin toss scores -1/6; an answer that cannot "
+        "be read counts as not the target",
     ),
 )
 
