@@ -41,12 +41,6 @@ def _text_html(text: str) -> str:
     return f"<pre>{html.escape(visible(text))}</pre>" if text.strip() else ""
 
 
-def _alt_of(output: Mapping[str, Any], kind: str) -> str:
-    "What a picture shows, as the notebook says it, where it does."
-    said = output.get("metadata", {}).get(kind)
-    return visible(str(said["alt"])) if isinstance(said, Mapping) and said.get("alt") else ""
-
-
 def output_html(
     output: Mapping[str, Any],  # of a code cell
     alt: str = "",  # what a picture shows, in words
@@ -62,7 +56,9 @@ def output_html(
         return ""
     content = output["data"][kind]
     if kind.startswith("image/"):
-        return _picture_html(kind, content, _alt_of(output, kind) or alt)
+        said = output["metadata"].get(kind)  # as the notebook tells what the picture shows
+        said = said.get("alt") if isinstance(said, Mapping) else ""
+        return _picture_html(kind, content, visible(str(said or alt)))
     if kind == "text/plain":
         return _text_html(content)
     return markdown_html(content) if kind == "text/markdown" else clean_html(content)
