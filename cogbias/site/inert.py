@@ -82,6 +82,7 @@ def cell_html(
         if made and "remove-input" not in tags:
             code = html.escape(visible(cell["source"]))
             made = f"<details><summary>Code</summary><pre>{code}</pre></details>{made}"
+    made = re.sub(r"\[(\S+) to (\S+)\]", r"[\1&nbsp;to&nbsp;\2]", made)  # an interval on one line
     return re.sub(r"<h1\b.*?</h1>", "", made, flags=re.S)
 
 # %% ../../nbs/site/00_inert.ipynb #64441537
