@@ -121,12 +121,10 @@ _EXACT = ("exact", "mean probability")  # methods whose answers are known, not s
 
 def without_limits(
     row: Mapping[str, Any],  # of an effects table
-) -> str:
+) -> str:  # empty: its detail may say it
     "Why an estimate has no interval."
-    exact = row["method"].startswith(_EXACT)
-    return status_words(row["status"]) or (
-        "no sampling error" if exact else f"no interval ({row['detail']})"
-    )
+    exact = "no sampling error" if row["method"].startswith(_EXACT) else ""
+    return status_words(row["status"]) or exact
 
 
 def on_these_prompts(
@@ -139,8 +137,8 @@ def on_these_prompts(
         return ""
     row = rows.iloc[0]
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
-    limits, noise = limits_words(row), f", {without_limits(row)}"
-    if limits:
+    noise = f", {without_limits(row) or 'no interval (' + row['detail'] + ')'}"
+    if limits := limits_words(row):
         noise = f" [{limits}], sampling error only"
     return f"{signed(row['estimate'], DIGITS)}{unit}{noise}."
 

@@ -41,12 +41,6 @@ def _text_html(text: str) -> str:
     return f"<pre>{html.escape(visible(text))}</pre>" if text.strip() else ""
 
 
-def _alt_of(output: Mapping[str, Any], kind: str) -> str:
-    "What a picture shows, as the notebook says it, where it does."
-    said = output.get("metadata", {}).get(kind)
-    return visible(str(said["alt"])) if isinstance(said, Mapping) and said.get("alt") else ""
-
-
 def output_html(
     output: Mapping[str, Any],  # of a code cell
     alt: str = "",  # what a picture shows, in words
@@ -62,7 +56,9 @@ def output_html(
         return ""
     content = output["data"][kind]
     if kind.startswith("image/"):
-        return _picture_html(kind, content, _alt_of(output, kind) or alt)
+        said = output["metadata"].get(kind)  # as the notebook tells what the picture shows
+        said = said.get("alt") if isinstance(said, Mapping) else ""
+        return _picture_html(kind, content, visible(str(said or alt)))
     if kind == "text/plain":
         return _text_html(content)
     return markdown_html(content) if kind == "text/markdown" else clean_html(content)
@@ -86,6 +82,7 @@ def cell_html(
         if made and "remove-input" not in tags:
             code = html.escape(visible(cell["source"]))
             made = f"<details><summary>Code</summary><pre>{code}</pre></details>{made}"
+    made = re.sub(r"\[(\S+) to (\S+)\]", r"[\1&nbsp;to&nbsp;\2]", made)  # an interval on one line
     return re.sub(r"<h1\b.*?</h1>", "", made, flags=re.S)
 
 # %% ../../nbs/site/00_inert.ipynb #64441537

@@ -40,6 +40,7 @@ from cogbias.site.results import (
     known_paradigm,
     paradigm_title,
 )
+from ..words import counted
 from ..tables import CogbiasError, from_home, inside, save_table, shipped, whole_file
 
 # %% ../../nbs/site/04_pages.ipynb #6e393d6e
@@ -73,9 +74,10 @@ class Site:
             "signed": partial(signed, digits=DIGITS),
             "interval": limits_words,
             "simulated": is_simulated,
+            "counted": lambda things, noun: counted(len(things), noun),
         }
         self.templates.filters["as_is"] = lambda text: Markup(html.escape(visible(text)))
-        self.templates.tests["finite"] = is_finite
+        self.templates.tests |= {"finite": is_finite, "simulated": is_simulated}
         self.templates.globals |= {name: getattr(contents, name) for name in contents.__all__}
         self.templates.globals["preview"] = address and f"{address.rstrip('/')}/{PREVIEW}"
 
@@ -121,12 +123,12 @@ NAVIGATION = {  # page -> what is said below its title
 
 def _citation_files(site: Site, results: Results, asked: Sequence[Run], address: str) -> None:
     "The study and its sources, for programs that keep references."
-    study = cited_study(len(results.people), len(results.paradigms), asked, address)
-    entries = dict.fromkeys(each for name in results.paradigms for each in sources_of(name))
-    site.templates.globals["study"] = study
-    site.place("CITATION.cff").write_text(study.citation_file(), encoding="utf-8")
-    listed = "\n\n".join([study.bibtex(), *sorted(entries)])
-    site.place("references.bib").write_text(f"{listed}\n", encoding="utf-8")
+    study = cited_study(len(results.people), len(results.paradigms), asked)
+    entries = sorted({each for name in results.paradigms for each in sources_of(name)})
+    site.templates.globals["study"] = study | {"address": address, "entries": entries}
+    for name in ("CITATION.cff", "references.bib"):
+        made = site.templates.get_template(name).render()
+        site.place(name).write_text(f"{made}\n", encoding="utf-8")
 
 
 def _overview_pages(site: Site) -> None:

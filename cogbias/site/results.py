@@ -6,7 +6,7 @@
 __all__ = ['SUITES', 'LEAST_READ', 'MOST_COLUMNS', 'GLANCES', 'AS_PUBLISHED', 'MOST_PAIRS', 'suite_title', 'paradigm_rank',
            'known_paradigm', 'paradigm_title', 'measure_title', 'Results', 'is_finite', 'axis_limit', 'axis_limits',
            'tags_of', 'groups_of_paradigm', 'groups_of_participant', 'other_groups', 'glance', 'legend',
-           'compared_pairs', 'beside_people', 'profile', 'differences', 'findings', 'counts_in_words']
+           'compared_pairs', 'beside_people', 'differences', 'findings']
 
 # %% ../../nbs/site/01_results.ipynb #51a0d086
 import re
@@ -34,7 +34,7 @@ from ..effects import headlines, likenesses
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
 from ..running.rendering import asked_apart
-from ..words import counted, is_bias
+from ..words import is_bias
 from ..stats.estimates import joined
 from ..tables import CogbiasError
 
@@ -247,7 +247,7 @@ def _effect_row(
     }
 
 
-_NOTHING = dict.fromkeys(("href", "answers_href", "side", "word", "here", "bound", "kind"), "")
+_NOTHING = dict.fromkeys(("href", "answers_href", "side", "word", "here", "bound"), "")
 
 
 def _human_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -416,11 +416,11 @@ def legend(
     rows = results.headlines if who is None else results.headlines_of(who)
     rows = [row for row in rows if only in (None, row["paradigm"])]
     asked = [(row["paradigm"], row["participant"]) for row in rows]
-    apart: dict[str, dict[str, str]] = {}
-    for name, told in results.apart.items():
-        for participant, said in told.items():
-            if (name, participant) in asked:
-                apart.setdefault(paradigm_title(name), {})[participant] = said
+    apart = {
+        paradigm_title(name): there
+        for name, told in results.apart.items()
+        if (there := {each: said for each, said in told.items() if (name, each) in asked})
+    }
     families = {row["family"] for row in rows if isinstance(row["family"], str)}
     return {
         "words": explained(claim(row).verdict for row in rows),
@@ -457,38 +457,19 @@ def beside_people(results: Results, participant: str) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(first=participant, larger="")
 
 
-def profile(results: Results, participant: str) -> list[dict[str, Any]]:
-    "How a participant differs from people in every bias, on one scale; empty for a single bias."
-    sizes = {row["paradigm"]: row["smallest"] for row in results.headlines_of(participant)}
-    rows = []
-    for (who, name), like in results.likenesses.items():
-        if who == participant and sizes[name] > 0:
-            apart = {each: getattr(like.difference, each) / sizes[name] for each in _NUMBERS}
-            side = "" if like.word in ("like", "cannot tell") else "claimed towards"
-            side = "claimed against" if side and apart["estimate"] < 0 else side
-            told = {"label": paradigm_title(name), "href": results.address(name), "tags": []}
-            told |= {"side": side, "word": like.word, "note": like.people, "bound": "±1"}
-            page = results.comparison(who, AS_PUBLISHED)
-            rows.append(_NOTHING | apart | told | {"answers": "comparison", "answers_href": page})
-    unit = "differences from people, in smallest effects of interest"
-    told = {"title": "Compared with people", "href": None, "unit": unit, "accuracy": False}
-    rows.sort(key=lambda row: -row["estimate"])
-    numbers = (row[each] for row in rows for each in _NUMBERS)
-    limit = axis_limit([1.0, *filter(is_finite, numbers)])
-    return [told | {"limit": limit, "rows": rows}] if len(rows) > 1 else []
-
-
 def differences(
     results: Results,
     table: pd.DataFrame,  # from `compare`, or from beside_people
 ) -> list[dict[str, Any]]:
     "The rows of a comparison, with the headlines of both beside them."
-    own = {(row["participant"], row["paradigm"]): row["estimate"] for row in results.headlines}
+    heads = {(row["participant"], row["paradigm"]): row for row in results.headlines}
+    own = {key: row["estimate"] for key, row in heads.items()}
     rows = table.to_dict("records")
     for row in rows:
         name, second = row["paradigm"], row["second"]
-        mine = own[row["first"], name]
+        mine, smallest = own[row["first"], name], heads[row["first"], name]["smallest"]
         row["sides"] = mine, own.get((second, name), mine - row["estimate"])
+        row["scaled"] = {each: row[each] / smallest for each in _NUMBERS}
         row["beside"] = {"with": second} if (second, name) in own else {}
         row["word"] = difference_word(row)
     return rows
@@ -510,15 +491,4 @@ def findings(results: Results) -> list[str]:
             beyond = "not enough for a verdict on prompts like these"
         title = paradigm_title(rows[0]["paradigm"])
         told.append(f"{title}: {beyond}; {found} in {here} of {count} on these prompts alone.")
-    return told
-
-
-def counts_in_words(results: Results) -> str:
-    "How much there is, in a sentence or two."
-    people, simulated = results.people, [*filter(is_simulated, results.people)]
-    counts = {"participant": people, "paradigm": results.paradigms, "report": results.reports}
-    told = ", ".join(counted(len(each), noun) for noun, each in counts.items()) + "."
-    if simulated:
-        share = "All" if len(simulated) == len(people) else f"{len(simulated)} of the"
-        told += f" {share} participants {'is' if share[0] == '1' else 'are'} simulated."
     return told

@@ -54,7 +54,7 @@ function cue(box) {
 }
 
 function cues() {
-  document.querySelectorAll(".scroll, section").forEach(cue);
+  document.querySelectorAll("section div:has(> table), .scroll, section").forEach(cue);
 }
 
 function item(page, words) {
