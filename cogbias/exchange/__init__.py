@@ -205,7 +205,8 @@ EXPORTS = MappingProxyType(
             people=save_experiment,
         ),
         "qualtrics": Export(
-            "the same questions in a Qualtrics survey, as a text file",
+            "the same questions as a Qualtrics survey, a text file; add the randomizer by hand, as "
+            "its first block says, since the text format has none",
             "qualtrics classic/framing --out survey.txt",
             people=save_survey,
         ),
@@ -227,10 +228,13 @@ def export(
     **more: Any,  # questions, for people
 ) -> Written:  # what was written -> its rows
     "Write a paradigm, or all of an outputs folder, for another tool."
-    if for_people(format):
+    folder = not isinstance(source, Paradigm) and Path(source).is_dir()
+    if for_people(format) and not folder:
         return EXPORTS[format].people(asked_of_people(str(source)), Path(out), **more)
-    kind = "paradigm" if isinstance(source, Paradigm) else "folder"
+    kind = "folder" if folder else "paradigm"
     known = {name: write for name, each in EXPORTS.items() if (write := getattr(each, kind))}
-    others = [*known, *filter(for_people, EXPORTS)] if kind == "paradigm" else known
-    check_known(format, others, f"export format {format!r} is not known of a {kind}")
+    check_known(format, EXPORTS, f"export format {format!r} is not known")
+    if format not in known:
+        name, example = getattr(source, "name", source), EXPORTS[format].example
+        raise CogbiasError(f"{name}: is a {kind}; write as in 'cogbias export {example}'")
     return known[format](source, Path(out), **more)

@@ -158,7 +158,7 @@ function listOf(found, chosen) {
     return [["item_id", ...all, ...told, "distribution"], ...kept.flatMap(each)];
   };
   return [
-    make("p", {id: "count", role: "status"}, `${kept.length.toLocaleString("en")} of ${cell.item.length.toLocaleString("en")} prompts; ${readable.toLocaleString("en")} of ${asked.toLocaleString("en")} answers readable.`),
+    make("p", {id: "count", role: "status"}, `${kept.length.toLocaleString("en")} of ${cell.item.length.toLocaleString("en")} ${chosen.participant.startsWith("people/") ? "questions to people" : "prompts"}; ${readable.toLocaleString("en")} of ${asked.toLocaleString("en")} answers readable.`),
     make(
       "div",
       {class: "scroll"},
