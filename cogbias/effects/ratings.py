@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Rows, second_unit
+from .answers import Rows, in_both, second_unit
 from .registry import Estimator
 from ..stats.estimates import Estimate, joined
 from ..stats.ratings import RATIONAL_ZERO, RatingRule, rating_difference, rating_effect
@@ -123,9 +123,7 @@ def rating_gap(
     other: Rows,  # the same of another participant
 ) -> Estimate:
     "What sets two participants apart, on the pairs that both answered."
-    pairs = [rows.item * len(rows.layout) + rows["partner"] for rows in (one, other)]
-    at = np.intersect1d(*pairs, return_indices=True)[1:]
-    one, other = (rows.part(place) for rows, place in zip((one, other), at))
+    one, other = in_both(one, other)
     rule, measure = (
         _rating_rule(contrast, one, _checked_scale(contrast, one)),
         MEASURES[contrast.kind],
