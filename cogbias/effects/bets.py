@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
-from .answers import Answered, Rows, read_options, second_unit
+from .answers import Answered, Rows, in_both, read_options, second_unit
 from .choices import constant_policies
 from .registry import Estimator, Found
 from cogbias.stats.bets import (
@@ -280,9 +280,7 @@ def accuracy_difference(
     other: Rows,  # the same of another participant
 ) -> Estimate:
     "How much more often one is right than the other, on the questions that both answered."
-    one, other = (rows.part(rows["weight"] > 0) for rows in (one, other))
-    at = np.intersect1d(one.item, other.item, return_indices=True)[1:]
-    one, other = (rows.part(place) for rows, place in zip((one, other), at))
+    one, other = in_both(*(rows.part(rows["weight"] > 0) for rows in (one, other)))
     if not len(one):
         return nothing("no_valid_answers", "no question was answered by both", method="accuracy")
     return _paired_difference(one, one["score"], other["score"], "difference of shares")

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'ClusterEffects', 'score_clusters',
-           'clusters_left_out', 'gap_of_clusters', 'coefficients', 'over_people', 'difference', 'pooled',
-           'beyond_these', 'for_these', 'these_prompts', 'signal_shift', 'accuracy']
+           'clusters_left_out', 'gap_of_clusters', 'coefficients', 'over_people', 'difference', 'pooled', 'for_these',
+           'these_prompts', 'signal_shift', 'accuracy']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
@@ -72,6 +72,26 @@ class ClusterEffects(NamedTuple):
         "The strata that have a weight and none of these clusters, given by their strata."
         return sorted({name for name, each in (self.weights or {}).items() if each} - set(shown))
 
+    @property
+    def clusters(self) -> int:
+        "How many clusters there are; one name is one cluster, in all strata."
+        return len(set(self.table["cluster"]))
+
+    def why_none(self, contrast: Contrast) -> str:
+        "Why they give no mean; empty where they give one."
+        empty = self.lacking(self.table["stratum"])
+        return (
+            no_cluster(contrast, empty if self.clusters else ())
+            if empty or not self.clusters
+            else ""
+        )
+
+    def left_out(self, contrast: Contrast, rows: Rows) -> str:
+        "Which clusters and strata were asked and have no part in the mean."
+        lost = [name for name in rows.levels("stratum") if name not in set(self.table["stratum"])]
+        strata = f"the mean is without {' and '.join(lost)}" if lost else ""
+        return joined(clusters_left_out(contrast, self.dropped), strata)
+
 
 def score_clusters(
     contrast: Contrast,  # what is compared
@@ -104,12 +124,6 @@ def clusters_left_out(contrast: Contrast, dropped: int) -> str:  # empty where t
         return f"{dropped} clusters lack {lacking}"
     few = f"fewer than {contrast.fewest} readable answers that count in a condition"
     return f"{dropped} of the clusters left out: {few}"
-
-
-def _strata_left_out(rows: Rows, table: Mapping[str, np.ndarray]) -> str:  # empty where all have
-    "Which strata were asked and have no part in the mean."
-    lost = [name for name in rows.levels("stratum") if name not in set(table["stratum"])]
-    return f"the mean is without {' and '.join(lost)}" if lost else ""
 
 
 def _over_clusters(contrast: Contrast, found: ClusterEffects, test: bool) -> Estimate:
@@ -198,18 +212,15 @@ def difference(
 ) -> Estimate:
     "The stratified cluster estimate with its interval and the p-value of that."
     shown = score_clusters(contrast, rows)
-    empty, clusters = shown.lacking(shown.table["stratum"]), len(set(shown.table["cluster"]))
-    if empty or not clusters:
-        lacking = no_cluster(contrast, empty if clusters else ())
-        return nothing("no_valid_answers", lacking, method=METHOD, n_clusters=clusters)
+    if none := shown.why_none(contrast):
+        return nothing("no_valid_answers", none, method=METHOD, n_clusters=shown.clusters)
     # a share alone has no null
     comparable = contrast.control or contrast.weights
     found = over_people(contrast, rows, shown, rows["score"])
     if found and not comparable:
         found = replace(found, p_value=nan, p_method="")
     found = found or _over_clusters(contrast, shown, bool(comparable))
-    left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
-    return replace(found, detail=joined(found.detail, *left_out))
+    return replace(found, detail=joined(found.detail, shown.left_out(contrast, rows)))
 
 # %% ../../nbs/effects/02_choices.ipynb #44621db9
 def pooled(
@@ -217,17 +228,11 @@ def pooled(
     rows: Rows,  # from read_prompts
 ) -> Estimate:  # nothing is tested
     "Pooled shares with the fixed-prompt interval."
-    weights = contrast.cells
-    if not weights:
-        strata = list(rows.levels("stratum"))
-        alike = dict.fromkeys(strata, 1 / len(strata)) if len(strata) > 1 else {"*": 1.0}
-        sides = (contrast.treatment, 1.0), (contrast.control, -1.0)
-        across = (contrast.weights or alike).items()
-        weights = {
-            (side, name): sign * each for side, sign in sides if side for name, each in across
-        }
+    strata, sides = list(rows.levels("stratum")), ((contrast.treatment, 1), (contrast.control, -1))
+    across = (contrast.weights or dict.fromkeys(strata, 1 / max(1, len(strata)))).items()
+    declared = {(side, name): sign * each for side, sign in sides if side for name, each in across}
     parts = []
-    for (condition, stratum), weight in weights.items():
+    for (condition, stratum), weight in (contrast.cells or declared).items():
         here = rows.at("condition", condition)
         here = here if stratum == "*" else here & rows.at("stratum", stratum)
         answers = (rows["weight"] * rows.n_trials)[here]
@@ -242,7 +247,7 @@ def _of_parts(rows: Rows, parts: list[tuple], method: str, **known: Any) -> Esti
     known |= {"target": "F", "method": "exact probabilities" if rows.all_exact else method}
     estimate, low, high = weighted_proportions(parts, exact=rows.all_exact)
     if np.isnan(estimate):
-        return nothing("no_valid_answers", known.pop("detail", "") or "a cell is empty", **known)
+        return nothing("no_valid_answers", "a cell is empty", **known)
     return Estimate(estimate, ci_low=low, ci_high=high, **known)
 
 # %% ../../nbs/effects/02_choices.ipynb #0045f77a
@@ -250,23 +255,15 @@ OWN_PART_FROM = 10  # answers from which on the share of a prompt is a part of i
 CLAIMS_FROM = 6  # clusters from which on something can be claimed of others like them
 
 
-def beyond_these(
-    clusters: int,  # behind an estimate for exactly these prompts
-) -> str:
-    "What few clusters do not say; empty where they are not few."
-    if not 0 < clusters < CLAIMS_FROM:
-        return ""
-    they = "one cluster carries" if clusters == 1 else f"{clusters} clusters carry"
-    return f"about exactly these prompts: {they} no claim beyond them"
-
-
 def for_these(
     found: Estimate,  # about exactly these prompts
     clusters: int,  # behind it
-    *left_out: str,  # which clusters are not
+    left_out: str,  # which clusters are not
 ) -> Estimate:  # without a p-value
     "An estimate for exactly these prompts, with what few clusters do not say."
-    detail = joined(found.detail, *left_out, beyond_these(clusters))
+    they = "one cluster carries" if clusters == 1 else f"{clusters} clusters carry"
+    said = f"about exactly these prompts: {they} no claim beyond them"
+    detail = joined(found.detail, left_out, said if 0 < clusters < CLAIMS_FROM else "")
     known = {"target": "F", "n_clusters": clusters, "detail": detail}
     return replace(found, p_value=nan, p_method="", **known)
 
@@ -296,17 +293,16 @@ def these_prompts(
 ) -> Estimate:
     "The mean of the differences of clusters, with the sampling of answers as its only noise."
     shown = score_clusters(contrast, rows)
-    clusters, empty = len(shown.table["difference"]), shown.lacking(shown.table["stratum"])
-    if empty or not clusters:
+    clusters = len(shown.table["difference"])
+    if none := shown.why_none(contrast):
         known = {"target": "F", "method": "newcombe", "n_clusters": clusters}
-        return nothing("no_valid_answers", no_cluster(contrast, empty), **known)
-    left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
-    if found := over_people(contrast, rows, shown, rows["score"], these=True):
-        return for_these(found, clusters, *left_out)
-    parts = _independent_shares(contrast, rows, coefficients(contrast, rows, shown))
-    method = "newcombe" if len(parts) == 2 else "newcombe, weighted parts"
-    detail = joined(*left_out, beyond_these(clusters))
-    return _of_parts(rows, parts, method, n_clusters=clusters, detail=detail)
+        return nothing("no_valid_answers", none, **known)
+    found = over_people(contrast, rows, shown, rows["score"], these=True)
+    if found is None:
+        parts = _independent_shares(contrast, rows, coefficients(contrast, rows, shown))
+        method = "newcombe" if len(parts) == 2 else "newcombe, weighted parts"
+        found = _of_parts(rows, parts, method)
+    return for_these(found, clusters, shown.left_out(contrast, rows))
 
 # %% ../../nbs/effects/02_choices.ipynb #4e95c62f
 def _acceptance_by_cluster(rows: Rows, condition: str) -> dict[str, np.ndarray]:

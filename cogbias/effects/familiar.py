@@ -9,7 +9,6 @@ __all__ = ['familiar_row']
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..design import Contrast
 from .answers import Answered
@@ -46,9 +45,9 @@ def familiar_row(
         return named | {"n_published": 0, "n_new": 0, "detail": " and ".join(lacking)}
     published, new = found
     one = published.n_clusters <= 1
-    reach = pd.DataFrame(found, columns=["ci_low", "estimate", "ci_high"], dtype=float).diff(axis=1)
-    old, other = reach[["estimate", "ci_high"]].to_numpy() * [[0.0 if one else 1.0], [1.0]]
-    below, above = np.hypot(np.nan_to_num(old), other[::-1])  # what is subtracted is turned round
+    reach = [(each.estimate - each.ci_low, each.ci_high - each.estimate) for each in found]
+    own = (0.0, 0.0) if one else np.nan_to_num(reach[0])
+    below, above = np.hypot(own, reach[1][::-1])  # what is subtracted is turned round
     gap = published.estimate - new.estimate
     note = "one published wording has no interval of its own: this is that of the new ones"
     return named | {

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Rows, distribution_by_trial, second_unit
+from .answers import Rows, distribution_by_trial, in_both, second_unit
 from .registry import Estimator
 from ..stats.estimates import Estimate, joined
 from cogbias.stats.ratings import (
@@ -77,32 +77,15 @@ def _checked_scale(contrast: Contrast, rows: Rows) -> int:
         )
     return options
 
-
-def _from_to(values: float | np.ndarray) -> str:
-    "A number, or the range of some."
-    low, high = np.min(values), np.max(values)
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
-
-
-def _rational_words(rule: RatingRule) -> str:
-    "The rational answer in words."
-    times, steps = np.asarray(rule.rational_factor), np.asarray(rule.rational_steps)
-    factor = f" times {_from_to(times)}" if (times != 1).any() else ""
-    plus = f" plus {_from_to(steps)} steps" if (steps != 0).any() else ""
-    end = ", as far as the scale goes" if factor or plus else ""
-    return f"zero is the rational answer, the control rating{factor}{plus}{end}"
-
 # %% ../../nbs/effects/04_ratings.ipynb #6197de1a
 def _order_weights(contrast: Contrast, rows: Rows, counts: np.ndarray) -> np.ndarray | None:
     "A weight for every pair that makes both orders of those that count alike; None: they are."
-    if contrast.replication or "option_order" not in rows:
-        return None
-    order = np.unique(rows["option_order"], return_inverse=True)[1]
-    pairs = np.bincount(order[counts], minlength=order.max(initial=-1) + 1)
+    order = rows.code("option_order")
+    pairs = np.bincount(order[counts] + 1, minlength=order.max(initial=-1) + 2)
     there = pairs[pairs > 0]
-    if len(set(there.tolist())) < 2:
+    if contrast.replication or len(set(there.tolist())) < 2:
         return None
-    return (there.mean() / np.maximum(pairs, 1))[order]
+    return (there.mean() / np.maximum(pairs, 1))[order + 1]
 
 # %% ../../nbs/effects/04_ratings.ipynb #eea33daa
 def _units_words(rows: Rows, second: np.ndarray | None, counts: np.ndarray) -> str:
@@ -149,7 +132,7 @@ def rating(
     rule, measure = _rating_rule(contrast, rows, options), MEASURES[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
     second, weight = second_unit(rows), _order_weights(contrast, rows, counts)
-    rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
+    rational = "zero is the rational answer" if measure in RATIONAL_ZERO else ""
     if towards is None and pd.notna(rows.of.person).any():
         return _of_people(rows, rule, measure, weight, rational)
     found = rating_effect(
@@ -164,7 +147,7 @@ def rating(
         towards=1 if towards is None else towards[0],
     )
     shared = _units_words(rows, second, counts)
-    writers = rows.levels("generator") if "generator" in rows.layout else []
+    writers = rows.levels("generator")
     wrote = f"texts: {' and '.join(sorted(writers))}" if len(writers) else ""
     return replace(found, detail=joined(rational, shared, found.detail, wrote))
 
@@ -175,9 +158,7 @@ def rating_gap(
     other: Rows,  # the same of another participant
 ) -> Estimate:
     "What sets two participants apart, on the pairs that both answered."
-    pairs = [rows.item * len(rows.layout) + rows["partner"] for rows in (one, other)]
-    at = np.intersect1d(*pairs, return_indices=True)[1:]
-    one, other = (rows.part(place) for rows, place in zip((one, other), at))
+    one, other = in_both(one, other)
     rule, measure = (
         _rating_rule(contrast, one, _checked_scale(contrast, one)),
         MEASURES[contrast.kind],

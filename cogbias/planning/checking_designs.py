@@ -21,10 +21,8 @@ from ..kits.file import SUITE
 from cogbias.planning.power import (
     FEWEST,
     Power,
-    Rule,
     assumed_spread,
     design_of,
-    exclusion_note,
     power_of,
     rule_of,
 )
@@ -326,8 +324,7 @@ def _power_lines(found: DesignCheck) -> list[str]:
             else ""
         )
         lines.append(f"{how}: {called} detectable with 80% power{zero}")
-    note = exclusion_note(power, Rule(found.smallest), found.unit) if found.smallest else ""
-    return [*lines, *filter(None, [note])]
+    return lines
 
 
 def check_lines(

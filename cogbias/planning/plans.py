@@ -194,7 +194,7 @@ def plan_run(
     outputs: Path | str,  # where answers may lie already
 ) -> PlannedRun:
     "Plan a run; nobody is contacted."
-    habits, powers = habits_of(outputs), Powers(outputs, study)
+    habits, powers = habits_of(outputs), Powers(study)
     payers = {f"{who.backend}/{who.model}": who for who in asked_elsewhere(study)}
     prices: dict[str, Price | None] = {}
     steps: dict[str, list[Step]] = {}  # by model
