@@ -595,7 +595,8 @@ def _options_with_roles(wording: Wording, gaps: Gaps, faults: Faults) -> dict[st
     "The options of a wording, by condition: its own or those of all, with the target of either."
     options, own = {}, by_condition(wording.options)
     own_target = {} if "target" in gaps.names else by_condition(wording.target)
-    targets, at = own_target or gaps.target, "target" if own_target or not own else "options"
+    targets = own_target or gaps.target
+    at = "options" if own and targets and not own_target else "target"
     for condition, texts in (own or gaps.options).items():
         with faults.at(f"wordings.{wording.wording}.{at}" if own or own_target else at):
             for text in texts if own else ():
