@@ -614,18 +614,18 @@ def _filled_gap(wording: Wording, name: str, gaps: Gaps) -> Any:
     return value if isinstance(value, str) else _number(value)
 
 
-def _own_options(wording: Wording, gaps: Gaps, faults: Faults) -> dict[str, Any]:
-    "The options of a wording, by condition, where it brings its own, or another target."
-    options = {}
-    offered = by_condition(wording.options) or gaps.options
-    targets = by_condition(wording.target) or gaps.target
-    at = f"wordings.{wording.wording}.{'target' if wording.target else 'options'}"
-    for condition, texts in offered.items():
-        with faults.at(at):
-            for text in texts:
+def _options_with_roles(wording: Wording, gaps: Gaps, faults: Faults) -> dict[str, Any]:
+    "The options of a wording, by condition: its own or those of all, with the target of either."
+    options, own = {}, by_condition(wording.options)
+    own_target = {} if "target" in gaps.names else by_condition(wording.target)
+    targets = own_target or gaps.target
+    at = "options" if own and targets and not own_target else "target"
+    for condition, texts in (own or gaps.options).items():
+        with faults.at(f"wordings.{wording.wording}.{at}" if own or own_target else at):
+            for text in texts if own else ():
                 _check_gaps(text, gaps.names)
             if not targets:
-                raise CogbiasError("nothing says which option shows the bias; write a target")
+                raise CogbiasError("is missing; write the option that shows the bias")
             options[condition] = roles_of(texts, targets[condition])
     return options
 
@@ -644,13 +644,12 @@ def content_set(
     for condition, text in frames.items():
         with faults.at(f"{at}.prompt.{condition}"):
             _check_gaps(text, gaps.names)
-    has_options = wording.options or (wording.target and "target" not in gaps.names)
     told = {} if wording.truth is None else {"truth": wording.truth}
     words, numbers, facts = (
         {name: found[name] for name in names if name in found}
         for names in (gaps.words, gaps.numbers, gaps.facts)
     )
-    options = _own_options(wording, gaps, faults) if has_options else {}
+    options = _options_with_roles(wording, gaps, faults)
     return ContentSet(
         wording.wording, words, numbers, wording.published, facts | told, frames, options
     )

@@ -35,7 +35,6 @@ from cogbias.kits.declared import (
     note_between,
     parsed,
     read_declaration,
-    roles_of,
     table_named,
     text_fault,
     wordings_of_table,
@@ -95,18 +94,6 @@ def _note_lacking(own: Own, faults: Faults) -> None:
             faults.note(f"{at}.truth", "no number is asked for; declare it in [factors]")
 
 
-def _shared_options(own: Own, faults: Faults) -> dict[str, tuple[tuple[str, str], ...]]:
-    "The options that all wordings share, by condition."
-    found = {}
-    if own.options and not own.target:
-        faults.note("target", "missing; write the option that shows the bias")
-    elif own.options:
-        for condition, texts in by_condition(own.options).items():
-            with faults.at("target"):
-                found[condition] = roles_of(texts, by_condition(own.target)[condition])
-    return found
-
-
 def _numbers(own: Own) -> Numbers | None:
     "What kind of number is asked for, if any is."
     if own.number is None:
@@ -129,7 +116,6 @@ def question_of(
     note_between(own.wordings, gaps, faults)
     check_variants(chosen, persona, [*own.numbers.values()], faults)
     _note_lacking(own, faults)
-    shared = _shared_options(own, faults)
     contents = tuple(content_set(each, gaps, faults) for each in own.wordings)
     faults.tell()
     first = contents[0]
@@ -138,7 +124,7 @@ def question_of(
         "own",
         by_condition(own.question) or dict(first.frames),
         contents,
-        shared or dict(first.options),
+        first.options,
         _numbers(own),
         stimulus=own_stimulus,
         truth=lambda condition, values: values.get("truth"),
