@@ -984,7 +984,7 @@ def compare(
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
-    """Compare participants: differences, ranks, published vs. new wordings.
+    """Compare participants: differences, ranks, published versus new wordings.
 
     Example: cogbias compare outputs/demo sim/human sim/rational
     """

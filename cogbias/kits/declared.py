@@ -625,7 +625,7 @@ def _options_with_roles(wording: Wording, gaps: Gaps, faults: Faults) -> dict[st
             for text in texts if own else ():
                 _check_gaps(text, gaps.names)
             if not targets:
-                raise CogbiasError("is missing; write the option that shows the bias")
+                raise CogbiasError("missing; write the option that shows the bias")
             options[condition] = roles_of(texts, targets[condition])
     return options
 
