@@ -10,7 +10,6 @@ __all__ = ['LEANING', 'own_stimulus', 'question_of', 'own_rules', 'own_name', 'm
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -124,8 +123,7 @@ def question_of(
         "own",
         by_condition(own.question) or dict(first.frames),
         contents,
-        first.options,
-        _numbers(own),
+        numbers=_numbers(own),
         stimulus=own_stimulus,
         truth=lambda condition, values: values.get("truth"),
         flags={each: "not_applicable" for each in VARIANTS if each not in chosen},
@@ -209,8 +207,7 @@ def _headline_in_words(own: Own, question: Question) -> str:
     if own.number:  # what is estimated is positive towards the bias
         lower = own.number.bias == "lower"
         return f"Answer, {'control minus treatment' if lower else 'treatment minus control'}"
-    own_options = (content.options.values() for content in question.contents)
-    listed = chain(question.options.values(), *own_options)
+    listed = (each for content in question.contents for each in content.options.values())
     targets = {dict(each)["target"] for each in listed}
     only = targets.pop().rstrip(".!") if len(targets) == 1 else ""
     fits = only and "{" not in only and len(only) <= 40 and not text_fault(only)

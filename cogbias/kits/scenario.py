@@ -528,13 +528,12 @@ def managers(
     lean: float,  # of the human, as in rates
 ) -> Mapping[str, Rule]:
     "Simulated managers of every kind."
-    rules = {
+    return {
         "human": rates(lean),
         "mirror": rates(-lean),
         "noisy_rational": rates(0.0),
         "rational": rates(0.0, spread=0.0),
     }
-    return rules
 
 
 MANAGERS, PULLED_MANAGERS = managers(LEAN), managers(PULL)
