@@ -468,7 +468,7 @@ def _study(
     from cogbias.tables import matching
 
     if not study and not (model and paradigm):
-        raise typer.BadParameter("name a study file, or --model and --paradigm")
+        raise typer.BadParameter("give a study file, or --model and --paradigm")
     know(outputs)  # own paradigms that were asked there may be named
     base = asdict(read_study(studies().get(study, study))) if study else {}
     one = temperature[0] if temperature and len(temperature) == 1 else temperature
@@ -1149,7 +1149,9 @@ def import_command(
 
     if format == "answers":
         if not paradigms:
-            raise typer.BadParameter("name what people answered", param_hint="--paradigm")
+            raise typer.BadParameter(
+                "give the paradigm that people answered", param_hint="--paradigm"
+            )
         if paradigms[1:]:
             raise typer.BadParameter(
                 "a table of human answers belongs to one paradigm; name only one"

@@ -353,8 +353,7 @@ def _participants(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
     chosen = list(dict.fromkeys(wanted)) or list(known)
     if len(chosen) < 2:
         raise CogbiasError(
-            f"a comparison needs two participants, but there is {len(chosen)}; available: "
-            f"{', '.join(known)}"
+            f"a comparison needs two participants, not {len(chosen)}; available: {', '.join(known)}"
         )
     return chosen
 

@@ -101,7 +101,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((None,), {}, "None is not a table of trials; give a DataFrame"),
         ((EFFECTS,), {}, "trials table: column 'trial_id' is missing"),
         ((TRIALS, "sim/humen"), {"items": ITEMS}, "did you mean 'sim/human'"),
-        ((TRIALS, WHO), {"items": ITEMS}, "needs two participants, but there is 1"),
+        ((TRIALS, WHO), {"items": ITEMS}, "needs two participants, not 1"),
         ((TRIALS,), {"participant": WHO}, "unexpected keyword argument 'participant'"),
     ],
     "paradigm_from": [

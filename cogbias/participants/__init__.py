@@ -231,9 +231,11 @@ def participant(
     known = _installed_backends()
     module = known[backend]() if backend in known else None
     if module is None or not model:
-        hint = nearest(backend, known).replace("known:", "known backends:", 1)
+        hint = nearest(backend, known).replace("available:", "available backends:", 1)
         if module:
-            hint = f"known: {', '.join(f'{backend}/{each}' for each in module.MODELS or ['NAME'])}"
+            hint = (
+                f"available: {', '.join(f'{backend}/{each}' for each in module.MODELS or ['NAME'])}"
+            )
         raise CogbiasError(f"model {name!r} is not known: names have the form backend/name; {hint}")
     if module.MODELS:
         models = [f"{backend}/{each}" for each in module.MODELS]
