@@ -151,14 +151,19 @@ def test_from_the_first_page_to_two_participants(
 
 
 def test_the_keyboard_reaches_an_answer(browser: webdriver.Chrome, site: Path) -> None:
+    def focused() -> str:
+        return browser.execute_script("return document.activeElement.innerText")
+
     def press(key: str) -> str:
         ActionChains(browser).send_keys(key).perform()
-        return browser.execute_script("return document.activeElement.innerText")
+        return focused()
 
     open_first_page(browser, site, 1280, "light")
     assert press(Keys.TAB) == "Skip to the content" and press(Keys.ENTER).startswith("Results")
     browser.get((site / "answers.html").resolve().as_uri())
-    wait_for(browser, "#of-paradigm")[0].send_keys(Keys.DOWN)
+    wait_for(browser, "#of-paradigm")
+    browser.execute_script("document.querySelector('#of-paradigm').focus()")
+    press(Keys.DOWN)
     wait_for(browser, "#of-participant option:nth-child(2)")
     press(Keys.TAB)
     press(Keys.DOWN)
@@ -168,10 +173,10 @@ def test_the_keyboard_reaches_an_answer(browser: webdriver.Chrome, site: Path) -
             "return getComputedStyle(document.activeElement).outlineStyle !== 'none'"
         )
     press(Keys.ENTER)
-    WebDriverWait(browser, 20).until(lambda page: page.switch_to.active_element.tag_name == "h2")
+    WebDriverWait(browser, 20).until(lambda _: focused() == "Prompt 1")
     assert press(Keys.TAB) == "Close"
     press(Keys.ENTER)
-    WebDriverWait(browser, 20).until(lambda page: page.switch_to.active_element.text == "prompt 1")
+    WebDriverWait(browser, 20).until(lambda _: focused() == "prompt 1")
 
 
 def test_two_participants_side_by_side(browser: webdriver.Chrome, site: Path) -> None:
