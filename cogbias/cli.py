@@ -1076,7 +1076,7 @@ def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> No
 # %% ../nbs/11_cli.ipynb #fca76c73
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as answers, csv, malberg or pagliaro.")],
+    format: Annotated[str, typer.Argument(help="Such as answers, csv, many-labs-2 or pagliaro.")],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
         Path | None,
