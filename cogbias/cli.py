@@ -1095,7 +1095,7 @@ def verify(folder: OutputsFolder, jobs: Jobs = 1, as_json: AsJson = False) -> No
 @app.command("import")
 def import_command(
     format: Annotated[
-        str, typer.Argument(help="Format to import, such as answers, csv, malberg or pagliaro.")
+        str, typer.Argument(help="Format to import, such as answers, csv or many-labs-2.")
     ],
     path: Annotated[Path, typer.Argument(parser=_path, help="File or folder.")],
     out: Annotated[
