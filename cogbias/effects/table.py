@@ -244,8 +244,8 @@ def effects_table(
     rows: list[dict[str, Any]],  # from effect_rows, of any number of participants and paradigms
 ) -> pd.DataFrame:  # an effects table
     "Rows as a table, checked."
-    flags = dict.fromkeys(("replication", "headline"), bool)
-    return EFFECTS.check(pd.DataFrame(rows, columns=EFFECTS.names).astype(flags))
+    kinds = {"replication": bool, "headline": bool, "n_people": "Int64"}
+    return EFFECTS.check(pd.DataFrame(rows, columns=EFFECTS.names).astype(kinds))
 
 
 def estimate_effects(
