@@ -382,7 +382,7 @@ def _check_starts(study: Study, outputs: Path | str) -> None:
             encoder_folder(_begins_with(study, name.architecture))
         except CogbiasError as error:
             place = f"set it in the study: [training.start] {name.architecture}"
-            raise CogbiasError(f"{line.partition(',')[0]}: {error}; {place}") from None
+            raise CogbiasError(f"{line.partition(';')[0]}: {error}; {place}") from None
 
 
 def _first_questions(training: Training, family: str) -> tuple[pd.DataFrame, pd.DataFrame]:
