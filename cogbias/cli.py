@@ -161,7 +161,8 @@ def _error_in_words(error: Exception) -> str:
         )
     if hasattr(error, "format_message"):  # of the parser of options
         command = error.ctx.command_path if getattr(error, "ctx", None) else "cogbias"
-        return f"{error.format_message().rstrip('.')}; see '{command} --help'"
+        said = error.format_message().removeprefix("Invalid value: ").rstrip(".")
+        return f"{said}; see '{command} --help'"
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}; check the path, permissions and free space"
@@ -304,7 +305,7 @@ Where = Annotated[list[str] | None, _option("where", "", REPEATABLE, metavar="FA
 Arms = Annotated[
     list[str] | None,
     _option(
-        "arms", "--arm", "; NAME=@FILE reads the text from a file; repeatable", metavar="NAME=TEXT"
+        "arms", "--arm", ". NAME=@FILE reads the text from a file; repeatable", metavar="NAME=TEXT"
     ),
 ]
 BaseUrl = Annotated[
@@ -314,7 +315,7 @@ BaseUrl = Annotated[
 Concurrency = Annotated[
     int | None,
     typer.Option(
-        "--concurrency", min=1, help="Requests in flight at a server (default: set by the backend)."
+        "--concurrency", min=1, help="Concurrent requests per server (default: set by the backend)."
     ),
 ]
 Set = Annotated[
@@ -330,7 +331,7 @@ AllowCommand = Annotated[
     bool,
     typer.Option(
         "--allow-command",
-        help="Allow models named command/PROGRAM to start their programs. A program reads one "
+        help="Allow command/PROGRAM models to run programs on this machine. A program reads one "
         'question per line, such as {"id": 1, "prompt": "...", "options": {"A": "Yes"}}, and '
         'writes one answer per line, such as {"id": 1, "answer": "A"}.',
     ),
@@ -468,7 +469,9 @@ def _study(
     from cogbias.tables import matching
 
     if not study and not (model and paradigm):
-        raise typer.BadParameter("give a study file, or --model and --paradigm")
+        raise typer.BadParameter(
+            "nothing to run: give a study file, or both --model and --paradigm"
+        )
     know(outputs)  # own paradigms that were asked there may be named
     base = asdict(read_study(studies().get(study, study))) if study else {}
     one = temperature[0] if temperature and len(temperature) == 1 else temperature
@@ -834,7 +837,7 @@ def generate(
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per text.")] = 3,
     seed: Seed = 0,
     temperature: Annotated[
-        float, typer.Option(min=0, help="Sampling temperature of the writing model.")
+        float, typer.Option(min=0, help="Sampling temperature of the model that writes.")
     ] = 0.7,
     base_url: BaseUrl = None,
     set_: Set = None,
@@ -843,7 +846,7 @@ def generate(
     price: Prices = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have a model write the stories of a paradigm, or business settings.
+    """Have a model write stories for a paradigm, or business settings.
 
     Example: cogbias generate managerial/escalation --model MODEL --out stories.jsonl
 
@@ -894,12 +897,13 @@ def generate(
 
 @app.command()
 def new(
-    what: Annotated[str, typer.Argument(metavar="paradigm", help="The literal word paradigm.")],
+    what: Annotated[str, typer.Argument(metavar="paradigm", help="Always 'paradigm'.")],
     name: Annotated[str, typer.Argument(help="Name of your paradigm, such as my_bias.")],
     kit: Annotated[
         str,
         typer.Option(
-            help="file (a text file with a table of wordings), or classic or scenario (notebooks)."
+            help="Type of draft: file (a text file with a table of wordings), or a notebook "
+            "(classic or scenario)."
         ),
     ] = "file",
     based_on: Annotated[
@@ -978,7 +982,7 @@ def compare(
         typer.Option(
             "--arms",
             metavar="NAME=PARTICIPANT",
-            help="Compare a participant under another name, such as base=hf/gpt2; repeatable.",
+            help="Label a participant in the comparison, such as base=hf/gpt2; repeatable.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -1018,7 +1022,7 @@ def table(
         ),
     ] = None,
     figures: Annotated[
-        str, typer.Option("--figures", help="Also draw the effects: pdf or svg.")
+        str, typer.Option("--figures", help="Also plot the effects, as pdf or svg.")
     ] = "",
 ) -> None:
     """Write a results table for a paper, with figures.
@@ -1125,7 +1129,7 @@ def import_command(
         ),
     ] = None,
     participant: Annotated[
-        str, typer.Option("--participant", help="Name under which these people are pooled.")
+        str, typer.Option("--participant", help="Name for the pooled human participants.")
     ] = "people/mine",
     columns: Annotated[
         str,
@@ -1150,7 +1154,7 @@ def import_command(
     if format == "answers":
         if not paradigms:
             raise typer.BadParameter(
-                "give the paradigm that people answered", param_hint="--paradigm"
+                "Missing option '--paradigm': name the paradigm these answers come from"
             )
         if paradigms[1:]:
             raise typer.BadParameter(

@@ -23,8 +23,8 @@ class Setting:
     "A setting in words."
 
     meaning: str  # one line, for a template, for --help and for the documentation
-    wanted: str  # what may be given, after "should be"
-    inside: str = ""  # what each entry of a table should be
+    wanted: str  # what may be given, after "must be"
+    inside: str = ""  # what each entry of a table must be
     private: bool = False  # no message shows its value: it may be a key
 
 # %% ../nbs/01_settings.ipynb #4f16e6c6
@@ -91,7 +91,7 @@ class Study:
     repeats: Annotated[
         _Positive,
         Setting(
-            "answers per prompt, each sampled or drawn from an exact distribution",
+            "answers per prompt, sampled from the model or drawn from its exact distribution",
             "a whole number from 1 to 5,000,000",
         ),
     ] = 1
@@ -105,14 +105,14 @@ class Study:
     valid_answers: Annotated[
         _Count,
         Setting(
-            "target number of readable answers per condition and variant; 0: use repeats",
+            "target readable answers per condition and variant; 0: repeats applies instead",
             "a whole number from 0 to 5,000,000",
         ),
     ] = 0
     attempts: Annotated[
         _Positive,
         Setting(
-            "maximum number of answers, as a multiple of valid_answers; rounds are completed",
+            "maximum answers, as a multiple of valid_answers; the last round is finished",
             "a whole number from 1 to 5,000,000",
         ),
     ] = 3
@@ -127,7 +127,7 @@ class Study:
     max_prompts: Annotated[
         _Count,
         Setting(
-            "maximum number of prompts per paradigm, spread over its design; 0: all",
+            "maximum number of prompts per paradigm, spread across the cells of its design; 0: all",
             "a whole number",
             "use a whole number from 0 to 5,000,000",
         ),
@@ -166,10 +166,10 @@ class Study:
     arms: Annotated[
         Mapping[ArmName, str | Mapping[str, Any]],
         Setting(
-            "text that an arm adds to the system message (may be empty); in a study file also a "
-            "table with instruction, method and settings such as think; every model is run in "
-            "every arm; the comparison arm is 'control' if there is one, else 'none', else all "
-            "pairs of arms are compared",
+            "text that an arm, an experimental condition, adds to the system message (may be "
+            "empty). Every model is run in every arm. Arms are compared with 'control', else "
+            "'none', else pairwise. In a study file, an arm can also be a table with "
+            "instruction, method and settings such as think",
             "a table with names of letters, digits, _ and -",
             inside="a text, under a name of letters, digits, _ and -, or a table",
         ),
@@ -192,8 +192,8 @@ class Study:
     limits: Annotated[
         Mapping[Limit, Annotated[float, Gt(0)]],
         Setting(
-            "spending and rate limits: usd (counts earlier and parallel runs of the same requests "
-            "in the folder), requests_per_minute, tokens_per_minute",
+            "spending and rate limits: usd (total, including earlier and concurrent runs of the "
+            "same requests in this folder), requests_per_minute, tokens_per_minute",
             "a table of numbers above 0",
             inside="a number above 0",
         ),
@@ -325,15 +325,15 @@ def _complaint(declared: Any, given: Mapping[str, Any], fault: Mapping[str, Any]
     name, *steps = fault["loc"]
     told, words = setting(declared, name), _allowed_words(_types_of(declared).get(name, Any))
     if fault["type"] == "missing" or told.private:
-        return f"{name} should be {told.wanted}"
+        return f"{name} must be {told.wanted}"
     keys, odd = _at(given[name], steps)
-    place = " ".join([name, *map(repr, keys)])
+    place = ".".join([name, *(each if str(each).isidentifier() else repr(each) for each in keys)])
     if fault["type"] == "literal_error" and steps[-1:] == ["[key]"]:
         outer = " ".join([name, *map(repr, keys[:-1])])
         return f"{outer} has no entry {keys[-1]!r}; {nearest(str(keys[-1]), words)}"
     if fault["type"] == "literal_error":
         return f"{place} {odd!r:.60} is not known; {nearest(str(odd), words)}"
-    return f"{place} should be {keys and told.inside or told.wanted}, not {odd!r:.60}"
+    return f"{place} must be {keys and told.inside or told.wanted}, not {odd!r:.60}"
 
 
 def check_settings(
@@ -405,7 +405,7 @@ _OF_A_REPORT = {
     "paradigm": ("choice/certainty", "suite/name"),
     "outputs": (
         "outputs/report",
-        "folder for items and answers; stored answers are not asked again",
+        "folder for items and answers; stored answers are reused",
     ),
 }
 _OF_A_STUDY_ALONE = (

@@ -260,7 +260,7 @@ def verdict_shown(
 
 # %% ../nbs/words.ipynb #a0c4d1ee
 REASONS = {
-    "differs": "differs from zero by at least {least:.2g}",
+    "differs": "the interval is at least {least:.2g} away from zero",
     "agree": "nearly all clusters agree on the direction (exact sign test)",
     "differs little": "differs from zero, but by less than {smallest:g}",
     "small": "smaller than {smallest:g} in either direction",
@@ -290,7 +290,7 @@ LIKENESS = {  # word -> between the names of a participant and of people
     LikenessWord.STRONGER: "is stronger than",
     LikenessWord.WEAKER: "is weaker than",
     LikenessWord.OPPOSITE: "is opposite to",
-    LikenessWord.CANNOT_TELL: "is not clearly like or unlike",
+    LikenessWord.CANNOT_TELL: "neither clearly resembles nor clearly differs from",
 }
 
 # %% ../nbs/words.ipynb #a0c4d1f0
@@ -372,7 +372,7 @@ class ReportWords(NamedTuple):
 
 
 _PLANTED = (
-    "This participant is simulated: its {} was planted, so its results say nothing about any "
+    "This participant is simulated: its {} was built in, so its results say nothing about any "
     "language model."
 )
 _CONSISTENCY = (
@@ -383,24 +383,23 @@ _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive value means** "
     "that {positive}.",
     effect="*Default* is the main estimate: conditional on a readable answer, with standard "
-    "errors clustered by set of related prompts. *Published* is the formula of the paper, with "
-    "its quirks.",
+    "errors clustered by the content of prompts. *Published* is the paper's own formula, quirks "
+    "included.",
     levels="The primary effect at each level of a factor. The dotted line is the overall effect. "
     "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always picks the same position scores zero in every "
     f"counterbalanced design. {_CONSISTENCY} With two options, random choice gives 0.5 on both.",
-    comparison="Scores of unbiased baselines on the same prompts, by the default and by the "
+    comparison="Scores of unbiased baselines on the same prompts, under the default and the "
     "published formulas.",
     planted=_PLANTED.format("bias"),
-    caveat="An answer pattern that differs from the human one is not human-like, but it is not "
-    "necessarily wrong.",
+    caveat="An answer pattern that differs from people's is not necessarily wrong.",
 )
 _OF_AN_ACCURACY = ReportWords(
     opening="**What is asked.** {summary}\n\n**What is right.** {norm}\n\n**Zero is** the best "
     "constant policy: always the option in the same position, or always the same words. **A "
     "positive value means:** {positive}. This is an accuracy, not a bias.",
     effect="*Default* is the main estimate: conditional on a readable answer, tied options "
-    "share the credit. *Published* is the formula of the paper, with its quirks. "
+    "share the credit. *Published* is the paper's own formula, quirks included. "
     "Estimates on new items treat both items of a question as sampled units; those on "
     "the published questions alone do not generalize to others.",
     levels="The share of right answers at each level of a factor. A constant policy is right "
@@ -408,7 +407,7 @@ _OF_AN_ACCURACY = ReportWords(
     "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always picks the same position follows a constant policy, which "
     f"is right whenever the right option is there. {_CONSISTENCY}",
-    comparison="Scores of simulated baselines on the same prompts, by the default and by the "
+    comparison="Scores of simulated baselines on the same prompts, under the default and the "
     "published formulas.",
     planted=_PLANTED.format("way of answering"),
     caveat="An accuracy above guessing is not evidence of understanding: compare it with the best "
@@ -420,16 +419,15 @@ REPORTS = {"bias": _OF_A_BIAS, "shift": _OF_A_BIAS, "accuracy": _OF_AN_ACCURACY}
 SAME_SCALE = (
     "The {unit} scale of the primary effect is the same for people and models, so sign and size "
     "may be compared if the task is the same. The intervals reflect different kinds of "
-    "uncertainty: a model's generalizes to other clusters of prompts, the human ones to other "
-    "people."
+    "uncertainty: for a model, about other clusters of prompts; for people, about other people."
 )
 POOLED_SD = (
-    "For people, a standardized difference (pooled SD) is divided by the spread between people; "
-    "for a model, by the noise of its own answers, so it grows without limit as temperature falls. "
-    "Compare only its sign, never its size."
+    "A standardized difference (pooled SD) is scaled by the variability between people or, for a "
+    "model, by the noise of its own answers, so a model's grows without limit as temperature "
+    "falls. Compare only its sign, never its size."
 )
 TYPED_IN = "typed in"  # grade of a human value that a user declared
 GRADES = (
-    "Grades: A, computed from open data; B, read in a publication; C, taken from an original "
-    f"paper and not rechecked; {TYPED_IN}, supplied by the author of a paradigm."
+    "Grades: A = computed from open data; B = checked against a publication; C = quoted from an "
+    f"original paper, not rechecked; {TYPED_IN!r} = supplied by the author of a paradigm."
 )

@@ -167,10 +167,10 @@ def test_who_reads_no_instructions_is_refused():
     given = ["--model", "sim/human", "--model", "encoder/bert@coin", "--paradigm", "bets/coin"]
     given += ["--arm", "none=", "--arm", "warned=Take care."]
     refused = json.loads(called("plan", *given, "--json"))["refused"]
-    said = "does not read instructions, so it cannot be run in arms; leave it out"
-    assert {f"sim/human: {said}", f"encoder/bert@coin: {said}"} <= set(refused)
+    said = "does not read instructions, so it cannot be used with arms; leave this model out"
+    assert {f"sim/human {said}", f"encoder/bert@coin {said}"} <= set(refused)
     found = CliRunner().invoke(app, ["run", *given])
-    assert f"sim/human: {said}" in str(found.exception)
+    assert f"sim/human {said}" in str(found.exception)
 
 
 def test_a_plan_shows_what_is_added_and_a_short_control():
@@ -184,7 +184,7 @@ def test_a_plan_shows_what_is_added_and_a_short_control():
 
 @pytest.mark.parametrize("arms", [{"two words": ""}, {"": "x"}, {"one": 1}])
 def test_faults_of_arms_are_one_line(arms):
-    with pytest.raises(CogbiasError, match="arms .*a text, under a name of letters") as fault:
+    with pytest.raises(CogbiasError, match="arms.*a text, under a name of letters") as fault:
         make_study(models=["openai/x"], paradigms=["classic/framing"], arms=arms)
     assert "\n" not in str(fault.value)
 

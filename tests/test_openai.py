@@ -161,5 +161,5 @@ def test_nothing_there() -> None:
     who = at(f"http://127.0.0.1:{free_port()}/v1")
     assert who.name == "openai/tiny" and not who.simulated  # known without contact
     for ask in (lambda: who.methods, lambda: who.identity, lambda: asked(who, drawn(1))):
-        with pytest.raises(CogbiasError, match="no server answers at http://localhost:"):
+        with pytest.raises(CogbiasError, match="no response from http://localhost:"):
             ask()

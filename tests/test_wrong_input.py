@@ -47,7 +47,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     "items": [
         (("choice/certanty",), {}, NEAR),
         ((NAME,), {"template": 1}, "'template' is not an argument of its items()"),
-        ((NAME,), {"seed": "x"}, "seed should be a whole number from 0"),
+        ((NAME,), {"seed": "x"}, "seed must be a whole number from 0"),
     ],
     "participant": [
         (("sim/humen",), {}, "did you mean 'sim/human'"),
@@ -70,7 +70,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((WHO, FOREIGN), {}, "the table lacks 'wording'"),
         ((WHO, NAME), {"where": {"tmplate": 1}}, "did you mean 'template'"),
         ((WHO, NAME), {"where": {"template": 99}}, "no item has template = '99'"),
-        ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha should be a number between"),
+        ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha must be a number between"),
         ((WHO, NAME), {"name": "mine"}, "name: applies to a single function"),
         ((WHO, NAME), {"outputs": None}, "not NoneType"),
         ((lambda prompt: "A", NAME), {}, "give one, as in run(function, paradigm, name='mine')"),
@@ -82,7 +82,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((TRIALS, ITEMS.drop(columns="prompt")), {}, "items table: column 'prompt' is missing"),
         ((TRIALS, ITEMS.head(3)), {}, "90 of 96 trials answer items that are not there"),
         ((TRIALS, "classic/framing"), {}, "items are those of classic/framing, but trials are"),
-        ((TRIALS, ITEMS), {"alpha": 5}, "alpha should be a number between 0 and .5, not 5"),
+        ((TRIALS, ITEMS), {"alpha": 5}, "alpha must be a number between 0 and .5, not 5"),
         ((TRIALS, ITEMS), {"alfa": 0.05}, "did you mean 'alpha'"),
     ],
     "headline": [

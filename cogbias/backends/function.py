@@ -369,7 +369,7 @@ def function_name(
     fits = isinstance(found, str) and found.isprintable() and found.strip() == found
     if not fits or not 0 < len(found) <= LONGEST_NAME:
         raise CogbiasError(
-            f"name {found!r:.100}: should be one line of 1 to {LONGEST_NAME} printable characters"
+            f"name {found!r:.100}: must be one line of 1 to {LONGEST_NAME} printable characters"
         )
     return found
 
@@ -386,7 +386,7 @@ def function_participant(
         raise CogbiasError(f"{as_given(function)} cannot be called; give a function")
     model = function_name(function, name)
     if revision is not None and not (isinstance(revision, str) and revision.strip()):
-        raise CogbiasError(f"revision {revision!r:.60}: should be a text, such as '2'")
+        raise CogbiasError(f"revision {revision!r:.60}: must be a text, such as '2'")
     check_settings(f"function/{model}", FunctionSettings, settings, "has no setting {name!r}")
     taken = taken_by(function, model)
     if settings.get("temperature") is not None and "temperature" not in taken.by_name:

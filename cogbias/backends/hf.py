@@ -82,8 +82,7 @@ def fetch_model(
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise CogbiasError(
             f"{backend}/{model} cannot be downloaded ({type(error).__name__}); check the name, "
-            f"your access (hf auth login) and the connection; for a local folder, use "
-            f"{backend}/./folder"
+            "your access (hf auth login) and the connection, or use a local folder (./folder)"
         ) from None
 
 # %% ../../nbs/backends/hf.ipynb #eb68273c

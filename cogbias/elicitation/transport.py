@@ -141,7 +141,7 @@ def _lost(error: Exception, home: str) -> Unfit:
     "What an error of the network means, for httpx and for its successors."
     name = type(error).__name__
     if name in ("ConnectError", "ConnectTimeout"):
-        return Unfit(f"no server answers at {home}; start it, or check base_url", retry=True)
+        return Unfit(f"no response from {home}; start the server, or check base_url", retry=True)
     if name.endswith("Timeout"):
         late = "no answer within the time limit; raise timeout, lower concurrency, or wait until"
         return Unfit(f"{late} the model is loaded", retry=True)

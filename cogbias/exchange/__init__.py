@@ -200,7 +200,7 @@ EXPORTS = MappingProxyType(
             paradigm=lambda asked, out: save_tasks(asked.items(), out),
         ),
         "jspsych": Export(
-            "an experiment for people that opens in a browser",
+            "a browser-based experiment for human participants",
             "jspsych classic/framing --out experiment",
             people=save_experiment,
         ),

@@ -91,7 +91,7 @@ def files_of(
                 found[name] = read()
     except FileNotFoundError:
         raise CogbiasError(
-            f"{path}: no such file; give the published archive or its folder"
+            f"{path}: no such file; give the published archive, or the folder it was unpacked into"
         ) from None
     except _DAMAGED as error:
         raise CogbiasError(

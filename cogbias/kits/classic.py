@@ -180,7 +180,7 @@ def classic(
         "rules": rules,
         "factors": (NUMBER_FACTORS if question.numbers else CHOICE_FACTORS) | dict(factors),
         "breakdown": () if question.numbers else ("option_order", "content_set"),
-        "clusters": "content sets",
+        "clusters": "clusters",
         "question": question,
     }
     if any(each.published for each in question.contents):

@@ -214,7 +214,7 @@ def one_wording(
     "The caveat that the published design has one wording and this one has many."
     return (
         f"The published design has one wording. Here the interval is based on {len(contents)} "
-        "content sets; only the published effect size uses the published wording alone."
+        "clusters; only the published effect size uses the published wording alone."
     )
 
 # %% ../../nbs/kits/variants.ipynb #623fcc92

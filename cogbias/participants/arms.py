@@ -112,9 +112,9 @@ REFERENCES = ("control", "none")  # arms with which the others are compared: the
 def arm_faults(study: Study) -> list[str]:
     "Who cannot be asked in arms, a line each."
     deaf = [each for each in study.models if is_simulated(each) or reads_pairs(each)]
-    said = "does not read instructions, so it cannot be run in arms; leave it out"
+    said = "does not read instructions, so it cannot be used with arms; leave this model out"
     told = any(arm_of(each).instruction for each in study.arms.values())
-    return [f"{each}: {said}" for each in deaf if told]
+    return [f"{each} {said}" for each in deaf if told]
 
 
 def control_lines(

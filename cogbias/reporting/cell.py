@@ -171,9 +171,12 @@ def opening(
     facts = {"summary": paradigm.summary, "norm": paradigm.norm}
     facts["positive"] = "; ".join(filter(None, [paradigm.positive, one]))
     parts.append(said.opening.format(**{gap: plain_words(fact) for gap, fact in facts.items()}))
+    asked = f" in {row['n_clusters']} clusters (prompts with the same content)"
+    if not is_empty(row.get("n_people")):
+        asked = f", {_units(row, paradigm)}"
     parts.append(
         f"**Data.** {row['n_valid']:,} of {row['n_trials']:,} answers readable; "
-        f"{row['n_items']:,} prompts, {plain_words(_units(row, paradigm))}."
+        f"{row['n_items']:,} prompts{asked}."
     )
     return "\n\n".join([*parts, f"*{plain_words(paradigm.source)}*"])
 
@@ -209,9 +212,11 @@ def summary_table(
                     filter(None, [text, status_words(row["status"])])
                 ),
                 "p, unadjusted": _unadjusted_p(row),
-                "people": joined("; ".join(signed(each, 2) for each in known) or "–", like),
+                "people": joined(
+                    "; ".join(signed(each, 2) for each in known) or "–", like and f"this {like}"
+                ),
                 "prompts": row["n_items"],
-                "units": _units(row, paradigm),
+                "clusters": _units(row, paradigm),
                 "formula": "published" if row["replication"] else "default",
             }
         )

@@ -84,7 +84,7 @@ def _beside_people(report: "CellReport") -> None:
     people = words.human_rows(human_reference(report.paradigm.name), report.paradigm.contrasts)
     label = words.headline_label(report.paradigm)
     show_figure(figures.effect_in_context(shown, people, report.trivial, label))
-    said = {"green: people, as published": people}
+    said = {"green: published human results": people}
     said |= {"gray: unbiased baselines, on the same prompts": report.trivial}
     there = "".join(f"; {words}" for words, rows in said.items() if len(rows))
     show(f"*First row: this participant, 95% interval{there}.*")

@@ -80,7 +80,7 @@ def claim(
         here=verdict_shown(words_in(row, "verdict_these_prompts")),
         reason=reason,
         bound="" if is_empty(smallest) else f"±{smallest:g}",
-        p=f"{p}, corrected for {family}" if p and family else p,
+        p=f"{p}, corrected for multiple comparisons ({family})" if p and family else p,
         look=VERDICTS[found].look,
         unit=row["unit"],
     )

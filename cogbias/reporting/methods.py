@@ -82,7 +82,7 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str) -> str:
         f"{plain_words(who)} given {len(every):,} prompts from the paradigm "
         f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The primary effect is "
         f"based on {len(items):,} of them, {' and '.join(parts)}. "
-        f"They come from {source}; prompts that share one of these are not treated as independent "
+        f"They come from {source}; prompts from the same one are not treated as independent "
         "(Clark 1973)."
     )
 
@@ -175,7 +175,7 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
             f" minus the mean over {control} prompts" if control else ""
         )
         if headline.outcome == "value":
-            what = f"the {headline.kind.replace('_', ' ')} of the numbers given"
+            what = f"the {headline.kind.replace('_', ' ')} of the numerical answers"
         what += ", computed per cluster and averaged within and then across strata"
     said = f"The primary effect (*{plain_words(headline.title)}*) is {what}."
     if flag := headline.include:
@@ -190,11 +190,9 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     said = "P-values are not corrected."
     if family := words_in(row, "family"):
         method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
-        said = (
-            f"P-values are corrected by {method} across the {family} ({source}); for each effect, "
-        )
-        said += "at most one of the two null hypotheses (no effect; an effect at least as large as "
-        said += "the smallest of interest) can be true."
+        said = f"P-values are corrected by {method} across the {family} ({source}); each effect "
+        said += "counts once, because at most one of its two null hypotheses (no effect; an effect "
+        said += "at least as large as the smallest effect of interest) can be true."
         if max(row["p_value"], 0.0005) < (least := 2.0 ** (1 - row["n_clusters"])):
             said += f" No p-value is taken to be below {least:.2g}, that of an exact sign test in "
             said += f"which all {row['n_clusters']} clusters agree."
@@ -204,8 +202,8 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
         f"{said} A primary effect is declared different from zero if its corrected p-value is "
         f"below {analysis.alpha:g}, and smaller than the smallest effect of interest "
         f"({row['smallest']:g}) if both one-sided tests (TOST), corrected in the same way, are "
-        "significant (Schuirmann 1987). Either conclusion must hold for every way of counting the "
-        "unreadable answers."
+        "significant (Schuirmann 1987). Each conclusion must hold however the unreadable answers "
+        "are counted."
     )
 
 
@@ -283,7 +281,7 @@ def trace_table(
         {
             "measure": [contrasts[each].title for each in whole["measure"]],
             "formula": methods,
-            "derived and tested in": [formula_source(each)[0] for each in methods],
+            "module": [formula_source(each)[0] for each in methods],
             "source": [formula_source(each)[1] for each in methods],
             "answers": answers,
             "readable / asked": whole["n_valid"].map("{:,}".format)

@@ -50,7 +50,7 @@ def paper_table(
     style: str = "apa",  # apa: no zero before the point of a number that cannot exceed 1; plain
 ) -> pd.DataFrame:  # words, one row per bias and participant
     "The headlines of a study as the rows of a table in a paper."
-    check_known(style, STYLES, f"table: style {style!r} is not known")
+    check_known(style, STYLES, f"table: unknown style {style!r}")
     rows = [
         {
             "Bias": row["paradigm"],
@@ -147,7 +147,7 @@ def table_text(
     table, note = paper_table(effects, style), table_note(effects)
     if kind == "latex":
         return _as_latex(table, note)
-    check_known(kind, FORMATS, f"table: format {kind!r} is not known")
+    check_known(kind, FORMATS, f"table: unknown format {kind!r}")
     if kind == "html":
         return f"{table.to_html(index=False)}\n<p><em>Note.</em> {note}</p>\n"
     if kind == "csv":
@@ -176,7 +176,7 @@ def write_figures(
     kind: str = "pdf",  # pdf or svg
 ) -> list[Path]:  # one file per unit
     "Draw the headlines with their intervals, one figure per unit, as vector graphics."
-    check_known(kind, ("pdf", "svg"), f"table: figures {kind!r} is not known")
+    check_known(kind, ("pdf", "svg"), f"table: unknown figures {kind!r}")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for unit, rows in headlines(as_shown(effects)).groupby("unit", sort=False):

@@ -230,7 +230,7 @@ _COLUMNS_OF_EFFECTS = {
     "measure": "measure",
     "text": "effect",
     "unit": "unit",
-    "n_clusters": "units",
+    "n_clusters": "clusters",
     "here": "these prompts",
     "word": "prompts like these",
     "reason": "why",

@@ -362,8 +362,8 @@ def missing_starts(
         if _start_at_hand(study, name.architecture) is None:
             lines.append(
                 f"encoder/{name.folder} starts from {start}, which is not on this machine; "
-                "nothing is run without it: let the run download it, or give a folder in the "
-                f"study: [training.start] {name.architecture} = './folder'"
+                "'cogbias run' downloads it, or set a local folder in the study: "
+                f"[training.start] {name.architecture} = './folder'"
             )
         for key in ("swag", "swag_validation"):
             file = getattr(training, key) or "hub"
@@ -381,7 +381,8 @@ def _check_starts(study: Study, outputs: Path | str) -> None:
         try:
             encoder_folder(_begins_with(study, name.architecture))
         except CogbiasError as error:
-            raise CogbiasError(f"{line} ({error})") from None
+            place = f"set it in the study: [training.start] {name.architecture}"
+            raise CogbiasError(f"{line.partition(';')[0]}: {error}; {place}") from None
 
 
 def _first_questions(training: Training, family: str) -> tuple[pd.DataFrame, pd.DataFrame]:

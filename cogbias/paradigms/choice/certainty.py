@@ -371,7 +371,7 @@ PARADIGM = Paradigm(
     summary="People give up expected money for a prize that is certain, and stop doing so once "
     "the same prize is merely likely. The two choices cannot follow from one scale of values.",
     norm="Anyone who maximizes expected utility prefers the same lottery in both conditions, "
-    "because both were changed alike.",
+    "because both lotteries change in the same way.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",
     source="Allais 1953; Kahneman and Tversky 1979; design of Itzhak et al., TACL 2024",
     factors=FACTORS,
