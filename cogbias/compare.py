@@ -375,7 +375,7 @@ def _corrected(table: pd.DataFrame, from_people: bool) -> pd.DataFrame:
     table = table.assign(
         p_adjusted=[both.zero for both in tests],
         likeness=pd.Series(words, p.index, object),
-        family=f"{counted(tested, 'difference')} {_FAMILIES[from_people]}"
+        family=f"{counted(tested, 'tested difference')} {_FAMILIES[from_people]}"
         f" in {counted(of, 'paradigm')}",
     )
     larger = []

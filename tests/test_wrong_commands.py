@@ -79,7 +79,7 @@ COMMANDS = {  # what is typed -> what is said
     "import answers items.csv --paradigm classic/framing --paradigm logic/belief": "name only one",
     "import answers items.csv --paradigm classic/framing --where variant=base": "there is no",
     "export csv choice/certanty --out x.csv": "did you mean 'choice/certainty'",
-    "export word good --out x.doc": "available: csv, datasets, inspect, jsonl, parquet, psych-ds",
+    "export word good --out x.doc": "available: csv, datasets, inspect, inspect-evals, jsonl",
     "export jspsych good --out x": "good: is a folder; write as in 'cogbias export jspsych ",
     "export csv good --out file/x.csv": "cannot write",
 }

@@ -137,9 +137,8 @@ def on_these_prompts(
         return ""
     row = rows.iloc[0]
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
-    noise = f", {without_limits(row) or 'no interval (' + row['detail'] + ')'}"
-    if limits := limits_words(row):
-        noise = f" [{limits}], sampling error only"
+    limits, why = limits_words(row), without_limits(row)
+    noise = f" [{limits}], sampling error only" if limits else f", {why or row['detail']}"
     return f"{signed(row['estimate'], DIGITS)}{unit}{noise}."
 
 # %% ../../nbs/reporting/00_claims.ipynb #89679d33
