@@ -632,8 +632,8 @@ def comparison_notes(
         notes.append(f"Published and new wording could not be compared for: {where}.")
     if len(lacking) < len(found.familiar):
         notes.append(
-            "If the published wording is a single cluster, it has no interval of its own; the "
-            "interval of the difference is then that of the new wordings, in the option order of "
-            "the published one."
+            "If the published wording is a single cluster, the interval is that for one further "
+            "new wording, in the same option order: it excludes 0 if the published wording differs "
+            "from the new ones by more than they differ from each other."
         )
     return " ".join(notes)

@@ -46,10 +46,11 @@ def familiar_row(
     published, new = found
     one = published.n_clusters <= 1
     reach = [(each.estimate - each.ci_low, each.ci_high - each.estimate) for each in found]
-    own = (0.0, 0.0) if one else np.nan_to_num(reach[0])
+    # a single wording may differ as much as one of the new ones from their mean
+    own = np.sqrt(new.n_clusters) * np.array(reach[1]) if one else np.nan_to_num(reach[0])
     below, above = np.hypot(own, reach[1][::-1])  # what is subtracted is turned round
     gap = published.estimate - new.estimate
-    note = "one published wording has no interval of its own: this is that of the new ones"
+    note = "a single published wording: the interval is one for a further new wording"
     return named | {
         "published": published.estimate,
         "new": new.estimate,

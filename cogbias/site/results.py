@@ -452,7 +452,7 @@ def beside_people(results: Results, participant: str) -> pd.DataFrame:
     rows = [
         {**vars(like.difference), "second": like.people, "likeness": like.word, "paradigm": name}
         for (who, name), like in results.likenesses.items()
-        if who == participant
+        if who == participant and not like.people.startswith(PEOPLE)
     ]
     return pd.DataFrame(rows).assign(first=participant, larger="")
 
