@@ -242,6 +242,12 @@ def read_answers(
     first = 0 if table.kind == "jsPsych" or kept["answer"].eq("0").any() else 1
     said = with_decimal_points(kept["answer"])
     answers = [read_cell(*each, first) for each in zip(made.to_dict("records"), said)]
+    if all(each.status != "ok" for each in answers):
+        example = max((each.response or "" for each in answers), key=len)
+        raise CogbiasError(
+            f"none of {len(answers):,} answers can be read, such as {example!r:.60}; name their "
+            "column, as in --columns answer=COLUMN"
+        )
     given = [Given(item_id, 0, answer) for item_id, answer in zip(made["item_id"], answers)]
     facts = {"answers": "of people, imported from a table"}
     name = participant.removeprefix("people/")

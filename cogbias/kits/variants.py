@@ -213,8 +213,8 @@ def one_wording(
 ) -> str:
     "The caveat that the published design has one wording and this one has many."
     return (
-        f"The published design has one wording. Here the interval is based on {len(contents)} "
-        "clusters; only the published effect size uses the published wording alone."
+        f"The published design has one wording, this one {len(contents)} by default; only the "
+        "published effect size uses the published wording alone."
     )
 
 # %% ../../nbs/kits/variants.ipynb #623fcc92

@@ -414,9 +414,8 @@ def _meaning_of_option(offered: Mapping[str, Any]) -> str:
     return offered["text"] if role.isdecimal() else role.replace("_", " ")
 
 # %% ../../nbs/reporting/02_cell.ipynb #68307545
-def _answers_given(item: Mapping[str, Any], trials: pd.DataFrame) -> str:
-    "How the participant answered, with what every option is in the design, as escaped HTML."
-    mine = trials[trials["item_id"] == item["item_id"]]
+def _answers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
+    "How a prompt was answered, with what every option is in the design, as escaped HTML."
     readable, number = mine[mine["status"] == "ok"], item["answer"] == "number"
     if readable.empty:
         return "no readable answer"
@@ -458,14 +457,14 @@ def example_prompts(
     paradigm: Paradigm,  # whose headline
 ) -> str:  # HTML
     "Two prompts of one pair, filled gaps marked, with the participant's answers below."
-    cards = [
-        prompt_card(
-            _example_title(item, paradigm),
-            _shown_prompt(item),
-            "" if trials is None else _answers_given(item, trials),
-        )
-        for item in example_pair(items, paradigm.headline)
-    ]
+    cards = []
+    for item in example_pair(items, paradigm.headline):
+        given = ""
+        if trials is not None:  # an item is a person's; its prompt is everybody's
+            same = (items["prompt"] == item["prompt"]) & (items["condition"] == item["condition"])
+            mine = trials["item_id"].isin(items.loc[same, "item_id"])
+            given = _answers_given(item, trials[mine])
+        cards.append(prompt_card(_example_title(item, paradigm), _shown_prompt(item), given))
     return side_by_side(cards)
 
 # %% ../../nbs/reporting/02_cell.ipynb #2b163233
