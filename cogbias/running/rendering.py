@@ -300,6 +300,8 @@ def make_report(
         line = write_report(each.template, place, each.parameters)
         if not line:
             make(folder, each.file, each.made_from, _unfinished(place).replace, keep=True)
+        elif state_of(folder, each.file, each.made_from) == "outdated":
+            place.unlink()  # nobody should take it for a report on these answers
     return line
 
 
