@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 322_600, "functions": 2_525, "raises": 370}
+BUDGET = {"nodes": 322_750, "functions": 2_522, "raises": 369}
 
 
 def is_docstring(node: ast.stmt) -> bool:
