@@ -162,12 +162,12 @@ def test_the_published_study_is_planned_and_refused_without_weights(
         main(["plan", "bets_published", "--outputs", str(tmp_path / "out")])
     refused = capsys.readouterr().err.strip().splitlines()  # it said nothing of that
     assert len(refused) == 4
-    assert refused[0].startswith("refused   encoder/bert@default begins with bert-base-")
+    assert refused[0].startswith("refused   encoder/bert@default starts from bert-base-")
     with pytest.raises(SystemExit) as end:
         main(["train", "bets_published", "--outputs", str(tmp_path / "out")])
     said = capsys.readouterr().err.strip().splitlines()
     assert (end.value.code, len(said)) == (2, 1)
-    assert "encoder/bert@default begins with bert-base-uncased" in said[0]
+    assert "encoder/bert@default starts from bert-base-uncased" in said[0]
     assert "[training.start] bert = './folder'" in said[0]
     assert not list((tmp_path / "out" / "models").glob("*/*@*"))
 
