@@ -40,8 +40,14 @@ def press(page, number: int = 0, label: str = "") -> None:
     "Press the button that bears a label, or else that of a number, and wait for what is next."
     text = "return document.querySelector('#jspsych-content')?.innerText"  # none between two pages
     before, choices = page.execute_script(text), wait_for(page, ".jspsych-btn")
-    ([each for each in choices if label and each.text == label] or choices[number:])[0].click()
-    WebDriverWait(page, 20).until(lambda page: page.execute_script(text) not in (before, None))
+    button = ([each for each in choices if label and each.text == label] or choices[number:])[0]
+
+    def is_next(page) -> bool:
+        if (now := page.execute_script(text)) == before:  # again, where the page did not listen yet
+            page.execute_script("arguments[0].isConnected && arguments[0].click()", button)
+        return now not in (before, None)
+
+    WebDriverWait(page, 20, 0.3).until(is_next)
 
 
 @pytest.fixture
