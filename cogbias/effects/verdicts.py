@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['FAMILIES', 'DECIDED', 'Analysis', 'make_analysis', 'words_in', 'headlines', 'bounds_of_headlines', 'Smallest',
            'smallest_of_interest', 'as_estimate', 'row_verdict', 'decide', 'shown_limits', 'Likeness', 'row_beside',
-           'likeness_of', 'likeness_table', 'likenesses']
+           'likeness_table', 'likenesses']
 
 # %% ../../nbs/effects/11_verdicts.ipynb #b0000073
 from collections.abc import Mapping, Sequence
@@ -303,15 +303,6 @@ def row_beside(
     return beside_people(as_estimate(row), people, smallest, analysis.alpha, near)
 
 
-def likeness_of(
-    apart: Sequence[BesidePeople],  # from beside_people
-    analysis: Analysis = Analysis(),  # what was declared
-) -> list[str]:  # a LikenessWord for each
-    "The words for effects beside those of people, with their tests corrected together."
-    tests = adjust_claims([each.tests for each in apart], analysis.adjustment)
-    return [each.word(ClaimTests(*both), analysis.alpha) for each, both in zip(apart, tests)]
-
-
 def _people_beside(
     row: Mapping[str, Any], heads: Sequence[Mapping[str, Any]]
 ) -> tuple[str, Estimate] | None:
@@ -351,8 +342,8 @@ def likenesses(
         if people and is_bias(row["unit"]):
             apart = row_beside(row, people[1], near)
             found[row["participant"], row["paradigm"]] = people[0], apart
-    words = likeness_of([apart for _, apart in found.values()])
+    tests = adjust_claims([apart.tests for _, apart in found.values()], Analysis.adjustment)
     return {
-        key: Likeness(word, name, apart.difference)
-        for word, (key, (name, apart)) in zip(words, found.items())
+        key: Likeness(apart.word(ClaimTests(*both), Analysis.alpha), name, apart.difference)
+        for both, (key, (name, apart)) in zip(tests, found.items())
     }
