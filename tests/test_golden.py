@@ -1,8 +1,7 @@
 """Reference values from R and from printed papers, each with the tolerance in the reference file.
 
 The file lives beside the repository, not in it, so these tests skip where it is absent. The
-notebooks hold the most telling
-constants with their source and never skip.
+notebooks hold the most telling constants with their source and never skip.
 """
 
 from pathlib import Path
@@ -19,7 +18,11 @@ from cogbias.stats.proportions import (
     weighted_proportions,
     wilson,
 )
+from cogbias.stats.ratings import RatingRule, m_scores, rating_effect, rating_scores
+from cogbias.stats.repeated_measures import concordance, contrasts_against_base, variation
 from cogbias.stats.signal_detection import CELLS, signal_detection_shift
+from cogbias.stats.standardised import cohens_d, group_summary
+from cogbias.stats.synthesis import synthesise
 from golden import beside, close, load, tolerance, use
 
 pytestmark = beside
@@ -154,6 +157,68 @@ def test_stratified_estimate_keeps_the_point(certainty):
     ours = stratified_cluster_t(difference, difference.index.str[0])
     close(ours.estimate, difference.mean(), 1e-12)
     assert ours.n_clusters == 14 and 6 <= ours.df <= 12
+
+
+@use("rm_anova_md12_angle")
+def test_repeated_measures_anova(entry):
+    ours, expected = variation(pd.DataFrame(entry["inputs"]["wide"])), entry["expected"]
+    close(ours.estimate, expected["ges"], tolerance(entry))
+    # a p-value of 1e-7 would pass any absolute tolerance
+    close(np.log(ours.p_value), np.log(expected["p_GG"]), tolerance(entry))
+
+
+@use("kendalls_w_rounding_times")
+def test_kendalls_w(entry):
+    ours = concordance(pd.DataFrame(entry["inputs"]["X"]))
+    close(ours.estimate, entry["expected"]["W"], tolerance(entry))
+
+
+@use("ttest_paired_sleep")
+def test_a_variant_against_the_base_is_the_paired_t_test(entry):
+    given, expected = entry["inputs"], entry["expected"]
+    table = pd.DataFrame({"variant": given["x"], "base": given["y"]})
+    ours = contrasts_against_base(table).loc["variant"]
+    found = ours.estimate / ours.se, ours.p_value, ours.ci_low, ours.ci_high
+    close(found, [expected["t"], expected["p"], *expected["ci"]], tolerance(entry))
+    assert ours.p_adjusted == ours.p_value
+
+
+@use("malberg_m_cases")
+def test_malberg_m(entry):
+    kappa, control, treatment, x1, x2 = np.array(entry["inputs"]["cases"], float).T
+    rule, tol = RatingRule(11, kappa, x1, x2), tolerance(entry)
+    expected = np.array(entry["expected"]["value"])
+    close(m_scores(control, treatment, rule), expected, tol)
+    published = m_scores(control, treatment, rule, epsilon=1e-8)
+    assert tol < np.abs(published - expected).max() < 1e-7
+    scaled = rating_scores(control, treatment, rule, "scaled")
+    assert (np.sign(scaled) == np.sign(expected)).all()
+    answers = (np.eye(rule.options)[np.asarray(each, int)] for each in (control, treatment))
+    close(rating_effect(*answers, range(6), rule).estimate, expected.mean(), tol)
+
+
+@use("cohens_d_mtcars")
+def test_cohens_d(entry):
+    ours = cohens_d(*(group_summary(entry["inputs"][name]) for name in "xy"))
+    close(ours.estimate, entry["expected"]["d"], 1e-10)
+    # R searches its limits to about seven digits
+    close([ours.ci_low, ours.ci_high], entry["expected"]["ci"], 1e-6)
+
+
+@use("meta_bcg_EE", "meta_normand_EE", "meta_homog_EE")
+def test_one_common_effect(entry):
+    found = synthesise(entry["inputs"]["yi"], entry["inputs"]["vi"])
+    close([found.q, found.q_p_value], [entry["expected"][each] for each in ("Q", "Qp")], 1e-9)
+
+
+@use("meta_homog_REML")
+def test_mean_and_spread_of_a_meta_analysis(entry, golden):
+    given, expected = golden["entries"]["meta_homog_EE"]["inputs"], entry["expected"]
+    found = synthesise(given["yi"], given["vi"])
+    # metafor stops its search when a step is below 1e-5; ours runs to the end
+    close([found.tau**2, found.mean.estimate], [expected["tau2"], expected["b"]], 1e-4)
+    # the effects of this set agree, so that ours keeps the scale at 1
+    assert expected["se_knha"] < expected["se"] and found.mean.se == pytest.approx(expected["se"])
 
 
 # values of statistics that other packages have, and that the library leaves to them
