@@ -837,7 +837,7 @@ def generate(
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per text.")] = 3,
     seed: Seed = 0,
     temperature: Annotated[
-        float, typer.Option(min=0, help="Sampling temperature of the model that writes.")
+        float, typer.Option(min=0, help="Sampling temperature for the generated texts.")
     ] = 0.7,
     base_url: BaseUrl = None,
     set_: Set = None,
@@ -846,7 +846,7 @@ def generate(
     price: Prices = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have a model write stories for a paradigm, or business settings.
+    """Have a model write business settings, or stories for a paradigm.
 
     Example: cogbias generate managerial/escalation --model MODEL --out stories.jsonl
 
@@ -902,8 +902,8 @@ def new(
     kit: Annotated[
         str,
         typer.Option(
-            help="Type of draft: file (a text file with a table of wordings), or a notebook "
-            "(classic or scenario)."
+            help="Template: file (a text file with a table of wordings), classic or scenario "
+            "(notebooks)."
         ),
     ] = "file",
     based_on: Annotated[
@@ -924,7 +924,9 @@ def new(
     from cogbias.kits.skeletons import write_reworded, write_skeleton
 
     if what != "paradigm":
-        raise typer.BadParameter(f"{what!r}: write 'cogbias new paradigm NAME'")
+        raise typer.BadParameter(
+            f"the first argument must be 'paradigm', not {what!r}: use 'cogbias new paradigm NAME'"
+        )
     files = (
         write_reworded(name, based_on, folder) if based_on else write_skeleton(name, kit, folder)
     )
@@ -1069,7 +1071,8 @@ def site(
         str,
         typer.Option(
             metavar="URL",
-            help="Address at which the site will be published; previews and citations name it.",
+            help="Address at which the site will be published, used in link previews and "
+            "citations.",
         ),
     ] = "",
 ) -> None:

@@ -105,14 +105,14 @@ class Study:
     valid_answers: Annotated[
         _Count,
         Setting(
-            "target readable answers per condition and variant; 0: repeats applies instead",
+            "readable answers to aim for per condition and variant; if 0, use repeats",
             "a whole number from 0 to 5,000,000",
         ),
     ] = 0
     attempts: Annotated[
         _Positive,
         Setting(
-            "maximum answers, as a multiple of valid_answers; the last round is finished",
+            "maximum answers, as a multiple of valid_answers; a round once begun is completed",
             "a whole number from 1 to 5,000,000",
         ),
     ] = 3
@@ -142,7 +142,7 @@ class Study:
     settings: Annotated[
         _Tables,
         Setting(
-            "arguments for the items() of a paradigm, by its name",
+            "arguments for each paradigm's items(), keyed by paradigm",
             "a table",
             inside="a table of its own",
         ),
@@ -167,9 +167,10 @@ class Study:
         Mapping[ArmName, str | Mapping[str, Any]],
         Setting(
             "text that an arm, an experimental condition, adds to the system message (may be "
-            "empty). Every model is run in every arm. Arms are compared with 'control', else "
-            "'none', else pairwise. In a study file, an arm can also be a table with "
-            "instruction, method and settings such as think",
+            "empty). Every model is run in every arm. Each arm is compared with the arm named "
+            "'control' or, failing that, 'none'; without either, all pairs are compared. In a "
+            "study file, an arm can also be a table with an instruction, a method and settings "
+            "such as 'think'",
             "a table with names of letters, digits, _ and -",
             inside="a text, under a name of letters, digits, _ and -, or a table",
         ),

@@ -110,7 +110,7 @@ STATUSES = {
     ),
     Status.POSITION_UNIDENTIFIABLE: StatusWords(
         "no item was read in two orders",
-        "read in one order only",
+        "presented in one order only",
         why="most answers are at one position, and no prompt was read in two orders, so position "
         "and content cannot be separated",
         number=False,

@@ -179,7 +179,11 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
     def check_fit(self) -> None:
         "Refuse thinking, or none of it, where the model cannot be asked so."
         if thinking_fields(self.think, self.max_tokens, self.model_card) is None:
-            way = "cannot think; leave out think" if self.think else "always thinks; set think=low"
+            way = (
+                "does not support thinking; remove the setting think"
+                if self.think
+                else "always thinks; set think=low"
+            )
             raise CogbiasError(f"anthropic: model {self.model!r} {way}")
 
     @property

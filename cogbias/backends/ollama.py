@@ -318,7 +318,8 @@ def cut_note(
     "What to say about a prompt that fills the context."
     if (tokens or 0) < context - 1:
         return None
-    return f"the prompt fills the context of {context} tokens and was probably cut; raise num_ctx"
+    told = f"the prompt fills the context window of {context} tokens and was probably truncated"
+    return f"{told}; raise num_ctx"
 
 
 MOST_TOKENS_LISTED = 20  # tokens, the most that Ollama shows
@@ -351,7 +352,7 @@ def answer_of_response(
     written = generation_of(response)
     answer = written.answer(item, max_tokens)
     if not response.done:
-        words = "generation ended without being done; the model may have repeated itself"
+        words = "generation stopped before it was complete; the model may have repeated itself"
         return Answer("error", answer.response, answer.thinking, detail=words, **written.counts)
     return answer._replace(detail=joined(answer.detail, cut_note(written.prompt_tokens, context)))
 
@@ -381,7 +382,9 @@ def called(
         return who.client.chat(who.model, place, **known)
     except (TypeError, ValueError) as error:  # what pydantic raises is a ValueError
         said = one_line(error)
-        raise Unfit(f"the server answers, but not as Ollama does ({said})", retry=True) from None
+        raise Unfit(
+            f"the server responds, but not as an Ollama server does ({said})", retry=True
+        ) from None
 
 
 def draw_flat(
@@ -557,7 +560,9 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         "Refuse to let a model think that cannot."
         told = self.model_card.shown.capabilities
         if self.think and told is not None and "thinking" not in told:
-            raise CogbiasError(f"ollama: model {self.model!r} cannot think; leave out think")
+            raise CogbiasError(
+                f"ollama: model {self.model!r} does not support thinking; remove the setting think"
+            )
         if isinstance(self.think, str) and not self.model_card.has_levels:
             raise CogbiasError(
                 f"ollama: model {self.model!r} has no levels; set think=true, not {self.think}"

@@ -775,7 +775,7 @@ class ServerParticipant(ServerSettings):
         self.check_fit()
         if method == "option_probability" and not self.probability_access.listed:
             raise CogbiasError(
-                f"{self.name}: probabilities cannot be seen: {self.probability_access.reason}; "
+                f"{self.name}: probabilities are not available: {self.probability_access.reason}; "
                 f"use method text"
             )
 

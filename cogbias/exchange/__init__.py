@@ -205,8 +205,8 @@ EXPORTS = MappingProxyType(
             people=save_experiment,
         ),
         "qualtrics": Export(
-            "the same questions as a Qualtrics survey, a text file; add the randomizer by hand, as "
-            "its first block says, since the text format has none",
+            "the same questions in the form of a Qualtrics survey (a text file); this format "
+            "cannot express randomization, so add it by hand, following the survey's first block",
             "qualtrics classic/framing --out survey.txt",
             people=save_survey,
         ),

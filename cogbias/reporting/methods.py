@@ -120,7 +120,7 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
 _T_INTERVAL = "a t interval based on {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     METHOD: f"combines {_T_INTERVAL} with the adjusted interval for counts (Bonett and Price "
-    "2012), the latter weighted more when more clusters always give the same answer",
+    "2012), the latter receiving more weight the more clusters give only one answer",
     "people, ": "is a t interval{df} clustered by person and, with four wordings or more, by "
     "wording (Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
     "two-way": "is a t interval{df} clustered by cluster and by what clusters share (Cameron, "

@@ -304,7 +304,7 @@ CONTRASTS = (
         replication=True,
         invalid="itt",
         cells={("treatment", "*"): 1.0, ("control", "*"): -1.0},
-        note="pooled shares; an answer that cannot be read counts as not the target",
+        note="pooled shares; an unreadable answer counts as a choice of the other option",
     ),
 )
 

@@ -364,16 +364,16 @@ CONTRASTS = (
         "Decoy effect, all answers",
         score=_SCORE_OF_TARGET,
         include="asymmetric",
-        note="a coin toss scores -1/6, because three options share what two had; above zero, the "
-        "decoy violates regularity",
+        note="random choice scores -1/6, because the target's share falls from 1/2 to 1/3 when "
+        "there are three options; a value above zero violates regularity",
     ),
     Contrast(
         "decoy_share",
         "Decoys chosen",
         control=None,
         score={"target": 0.0, "competitor": 0.0, "decoy": 1.0},
-        note="a comprehension check, not a bias: above .10, the answers ignore price and quality; "
-        "random choice gives 1/3",
+        note="a comprehension check, not a bias: a share above .10 suggests that price and "
+        "quality are ignored; random choice gives 1/3",
     ),
     Contrast(
         "decoy_score",
@@ -383,8 +383,8 @@ CONTRASTS = (
         replication=True,
         invalid="itt",
         cells={("treatment", "*"): 1.0, ("control", "*"): -1.0},
-        note="published for each product and side; a coin toss scores -1/6; an answer that cannot "
-        "be read counts as not the target",
+        note="the paper reports it for each product and each target; random choice scores -1/6; "
+        "an unreadable answer counts as a choice of another option",
     ),
 )
 
@@ -447,16 +447,16 @@ FACTORS = {
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 CAVEATS = (
-    "The published score is -1/6 for someone who tosses a coin; read it together with the share "
-    "among the two real options.",
-    "In people the effect appears with numbers, hardly with pictures, and is sometimes reversed; "
-    "zero may be the human value.",
-    "Decoys named extreme exist on one target side only, so their level cannot be told from "
-    "the side.",
-    "By default a value set has one target side, three templates and three decoys; compare their "
-    "levels over all value sets.",
-    "In the published grid all but the cars share their control prompts between the two sides, "
-    "with target and competitor swapped.",
+    "The published score is -1/6 under random choice; interpret it together with the target's "
+    "share of the choices between the two real options.",
+    "In people, the effect is found when attributes are given as numbers but rarely when they are "
+    "shown as pictures, and it is sometimes reversed; the true human effect may be zero.",
+    "'Extreme' decoys exist for only one of the two targets, so decoy type and target are "
+    "confounded for them.",
+    "By default, each value set has one target, three templates and three decoys; compare the "
+    "levels of these factors across all value sets.",
+    "In the published design, every product except cars uses the same control prompts for both "
+    "targets, with target and competitor swapped.",
 )
 
 
@@ -464,8 +464,9 @@ PARADIGM = Paradigm(
     name="choice/decoy",
     title="The decoy effect",
     bias="decoy effect",
-    summary="A third option that is plainly worse than one of two makes that one more attractive. "
-    "It changes the choice although nobody should take it.",
+    summary="Adding a third option that is clearly worse than one of the original two makes that "
+    "option more attractive. The decoy changes choices even though nobody should choose "
+    "it.",
     norm="An option that another one beats in every respect can be crossed out, so the odds of "
     "the other two must stay as they were.",
     positive="the option that beats the decoy gains on its competitor when the decoy is there",
