@@ -446,8 +446,8 @@ def accuracies(
     by: Sequence[str],  # factors for whose levels the accuracy is estimated again
 ) -> tuple[Contrast, ...]:
     "The accuracies of one condition, the headline first."
-    gain, share = "Accuracy beyond habit", "Accuracy"
-    beyond = {"note": "share of right choices minus what the best constant policy earns"}
+    gain, share = "Accuracy beyond the best constant policy", "Accuracy"
+    beyond = {"note": "share of correct choices minus that of the best constant policy"}
     each = {"by": tuple(by)}
     told = "the published questions in the published order: the expensive item is named first"
     as_published = {"include": "is_published", "note": told, **each}
@@ -455,9 +455,9 @@ def accuracies(
     # measure, title, kind of estimator, what enters, what else differs
     rows = [
         ("accuracy_gain", gain, "accuracy_gain", TESTED, beyond),
-        ("accuracy_gain_fresh", f"{gain}, fresh things", "accuracy_gain", FRESH_TEST, beyond),
+        ("accuracy_gain_fresh", f"{gain}, fresh items", "accuracy_gain", FRESH_TEST, beyond),
         ("right_share", share, "right_share", TESTED, each),
-        ("right_share_fresh", f"{share}, fresh things", "right_share", FRESH_TEST, each),
+        ("right_share_fresh", f"{share}, fresh items", "right_share", FRESH_TEST, each),
     ]
     if condition == "value":  # to stand beside the paper's
         title = f"{share}, expensive item named first"
@@ -484,21 +484,21 @@ def thresholds(
 
 # %% ../../nbs/kits/bets.ipynb #2da4feb1
 FACTORS = {
-    "split": "train, dev or test; everyday and fresh things are test items",
+    "split": "train, dev or test; everyday and fresh items are in the test split",
     "item_set": "everyday (by default), published or fresh (new)",
     "high": "the expensive item",
     "low": "the cheap item",
     "pair": "both things",
-    "right": "role of the right choice under the authors' values",
-    "item_order": "which thing is named first: hl, the expensive one, or lh, the cheap one",
+    "right": "role of the correct choice under the authors' values",
+    "item_order": "which item is named first: hl (the expensive one) or lh (the cheap one)",
     "option_order": "roles of the choices in the order shown",
-    "target_position": "place of the right choice, from 1",
+    "target_position": "position of the correct choice, from 1",
     "is_published": "whether exactly this question, in this order, is in the paper",
-    "order_group": "joins the orders of one question",
+    "order_group": "links the orders of one question",
 }
 BET_FACTORS = FACTORS | {
-    "kind": "which thing can be won: win_high or win_low",
-    "layout": "which thing can be won, and on which side; 1 to 4 as in the paper",
+    "kind": "which item can be won: win_high or win_low",
+    "layout": "which item can be won, and on which side; 1 to 4 as in the paper",
 }
 LEVELS = {
     "split": ("train", "dev", "test"),
@@ -510,24 +510,28 @@ BET_TRUTHS = {
     "non_negative": "no loss",
 }
 NO_PEOPLE = (
-    "No human data have been published for this task; sim/human is planted noise, not people."
+    "No human data have been published for this task; sim/human is a simulation with built-in "
+    "noise, not people."
 )
 MUCH_FOR_NOTHING = (
-    "Guessing, never betting and every other constant policy earn a third of these bets where "
-    "there are two sides, and a participant that knows only whether the expensive item can be won "
-    "earns two thirds. Of the published questions these policies earn half and three quarters: an "
-    "accuracy of 75% is no sign of betting well there."
+    "Where there are two sides, guessing, never betting and every other constant policy get a "
+    "third of these bets right, and a participant that knows only whether the expensive item can "
+    "be won gets two thirds right. On the published questions the figures are one half and three "
+    "quarters, so an accuracy of 75% is no sign of betting well there."
 )
 UNSAID = (
-    "The published question names no wager. The right choice is right only for a wager between the "
-    "fair stakes for the two things."
+    "The published question names no wager. The choice scored as correct is correct only for a "
+    "wager between the fair stakes for the two items."
 )
 
 
 def _of_two_sides(published: bool) -> tuple[Contrast, ...]:
     "What is defined for bets with two sides only."
     kind, title = "belief_conditioned", "Accuracy by its own values"
-    told = "values and bets in the published order: values name the expensive item first"
+    told = (
+    "values and bets in the published order; the value questions name the expensive item "
+        "first"
+)
     beside = {"include": "is_published", "note": told}
     found = [
         scored(kind, title, kind, "bet"),
@@ -548,7 +552,7 @@ def bets(
         scored("beyond_type", "Accuracy beyond the type", "beyond_type", "bet"),
         scored(
             "beyond_type_fresh",
-            "Accuracy beyond the type, fresh things",
+            "Accuracy beyond the type, fresh items",
             "beyond_type",
             "bet",
             FRESH_TEST,

@@ -87,7 +87,8 @@ def _usual_fields_of_contrast(question: Question, unscored: Mapping[str, str]) -
 
 # %% ../../nbs/kits/classic.ipynb #1d856c5f
 DOMINANCE = (
-    "how often a treatment answer is more biased than a control answer, minus how often it is less"
+    "how often a treatment answer is more biased than a control answer, minus how often it is "
+    "less biased"
 )
 GROWS = "Cohen's d of the published wording; it grows as answers become more consistent"
 INFINITE = (

@@ -543,22 +543,22 @@ Style = Literal["letter", "published"]
 FACTORS = {
     "industry": "industry group of the business setting",
     "instance": "number of the story within its cluster",
-    "filling_set": "whose texts fill the written gaps",
-    "generator": "who wrote them: shelf, or a participant",
-    "option_order": "1: scale as declared; 2: turned round",
+    "filling_set": "source of the texts that fill the gaps",
+    "generator": "who wrote the texts that fill the gaps: shelf, or a participant",
+    "option_order": "1: scale as declared; 2: reversed",
     "prompt_style": "letter or published",
-    "order_group": "joins the two orders of one question",
-    "kappa": "published sign: -1 where a higher treatment rating is the bias",
+    "order_group": "links the two orders of one question",
+    "kappa": "published sign: -1 where a higher treatment rating indicates the bias",
     "flip": "whether the published score counts the treatment rating from the other end",
     "reference_control": "published reference of the control rating",
     "reference_treatment": "published reference of the treatment rating",
 }
 CORRECTED = {
-    f"corrected_{name}": f"as it should have been: {FACTORS[name]}"
+    f"corrected_{name}": f"corrected value: {FACTORS[name]}"
     for name in ("kappa", "flip", "reference_control", "reference_treatment")
 }
 RATIONAL = {
-    "rational_factor": "by which a rational manager multiplies the control rating",
+    "rational_factor": "factor by which a rational manager multiplies the control rating",
     "rational_steps": "points that a rational manager adds",
 }
 
@@ -611,20 +611,22 @@ def _contrasts_of_ratings(about: About, case: Scenario) -> Iterator[Contrast]:
     "The headline, its direction, and the published score."
     scaled = {"unit": "scaled rating"}
     if case.pulled:
-        title = f"{about.title}: how much nearer the rating comes"
-        note = "change of the distance to the reference, in lengths of the scale"
+        title = f"{about.title}: how much closer the rating comes to the reference"
+        note = "change of the distance to the reference, in units of the scale length"
         yield _of_ratings("rating_distance", title, note=note, **scaled)
         title = "Pairs that come nearer to the reference, minus those that move away"
         yield _of_ratings("rating_nearer", title)
     else:
-        title = f"{about.title}: shift of the rating"
-        note = f"in lengths of the scale, in the direction of the bias; zero is {case.norm.says}"
+        title = f"{about.title}: shift in the rating"
+        note = f"in units of the scale length, in the direction of the bias; zero is {case.norm.says}"
         meant = {} if case.norm.is_same else {"sense": "shift"}
         yield _of_ratings("rating_shift", title, note=note, **scaled, **meant)
         title = "Pairs that shift toward the bias, minus away from it"
         yield _of_ratings("rating_direction", title)
     published = {"unit": "m", "replication": True}
-    note = "relative to where on the scale an answer lies; compare with the score of random answers"
+    note = (
+    "depends on where on the scale an answer lies; compare with the score of random answers"
+)
     yield _of_ratings("rating_m", "Published score (m)", note=note, **published)
     if case.corrected:
         title = "Published score with corrected parameters (m)"

@@ -213,7 +213,7 @@ def one_wording(
 ) -> str:
     "The caveat that the published design has one wording and this one has many."
     return (
-        f"The published design has one wording, this one {len(contents)} by default; only the "
+        f"The published design has one wording; this one has {len(contents)} by default. Only the "
         "published effect size uses the published wording alone."
     )
 
@@ -440,13 +440,14 @@ VARIANT_FACTORS = {
     "is_original": "whether it is the published wording in the published order",
     "flag": "what to know about this variant",
     "truth": "the right answer, where there is one",
-    "n_options": "options offered, or whole numbers whose probability can be asked for",
+    "n_options": "number of options offered, or of whole numbers whose probabilities can be "
+                 "requested",
 }
 NUMBER_FACTORS = VARIANT_FACTORS | {
     "lowest": "smallest number that counts as an answer",
     "highest": "largest number that counts as an answer, where there is one",
 }
 CHOICE_FACTORS = VARIANT_FACTORS | {
-    "target_position": "place of the coded option, from 1",
-    "order_group": "joins the two orders of one question",
+    "target_position": "position of the coded option, from 1",
+    "order_group": "links the two orders of one question",
 }

@@ -188,7 +188,7 @@ def values_table(
     }
     columns |= {
         "all": (VALUE, "right_share", "all"),
-        "all, fresh things": (VALUE, "right_share_fresh", "all"),
+        "all, fresh items": (VALUE, "right_share_fresh", "all"),
         "beyond the best constant policy, points": (VALUE, "accuracy_gain", "all"),
     }
     return bets.table(columns, {"constant_policy": CONSTANT})

@@ -18,9 +18,9 @@ ABOUT = About(
     "neither.",
     norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
     "bet when it is the other way around. No other choice has as large an expected gain.",
-    positive="more right choices than the best constant policy makes",
+    positive="more correct choices than the best constant policy makes",
     source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
-    conditions={"bet": "a bet on one expensive and one cheap item"},
+    conditions={"bet": "a bet involving one expensive and one cheap item"},
 )
 CARD = Modality(
     "card",

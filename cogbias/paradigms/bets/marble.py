@@ -17,9 +17,9 @@ ABOUT = About(
     "one of the two items is worth far more. The question is which color to bet on, if any.",
     norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
     "bet when it is the other way around. No other choice has as large an expected gain.",
-    positive="more right choices than the best constant policy makes",
+    positive="more correct choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 ask whether betting carries over to further modalities",
-    conditions={"bet": "a bet on one expensive and one cheap item"},
+    conditions={"bet": "a bet involving one expensive and one cheap item"},
     caveats=("The wording is ours, so nothing here is a published question.",),
 )
 MARBLE = Modality(

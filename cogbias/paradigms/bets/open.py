@@ -17,15 +17,15 @@ ABOUT = About(
     "worth far more. No choices are listed; the answer is the name of a side, or neither.",
     norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
     "bet when it is the other way around. No other choice has as large an expected gain.",
-    positive="more right choices than the best constant policy makes",
+    positive="more correct choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 suggest an open-ended setting for generative models",
-    conditions={"bet": "a bet on one expensive and one cheap item"},
+    conditions={"bet": "a bet involving one expensive and one cheap item"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",
-        "Answers in words of one's own are read; what names no side and is not neither, such as "
-        '"I would not bet", counts as unreadable and is shown as such.',
-        "No order of choices is shown, so there is none to counterbalance. Either side is named "
-        "first equally often as the winning one.",
+        "Free-form answers are read; an answer that names no side and does not say neither, such "
+        "as \"I would not bet\", counts as unreadable and is shown as such.",
+        "No order of choices is shown, so there is none to counterbalance. The winning side is "
+        "named first as often as the losing one.",
     ),
 )
 OPEN = Modality(

@@ -13,18 +13,18 @@ from ...kits.bets import Modality, Side, bets
 ABOUT = About(
     title="Bets on a spinner",
     bias="lapse in bets",
-    summary="One field of a spinner wins an item, another loses one, and on the third nothing "
-    "happens. One of the two things is worth far more. The question is which field to bet on, if "
-    "any.",
-    norm="Back the winning field when the expensive item can be won and the cheap one lost; do not "
-    "bet when it is the other way around. No other choice has as large an expected gain.",
-    positive="more right choices than the best constant policy makes",
+    summary="One sector of a spinner wins an item, another loses one, and on the third nothing "
+            "happens. One of the two items is worth far more. The question is which sector to bet "
+            "on, if any.",
+    norm="Back the winning sector when the expensive item can be won and the cheap one lost; do "
+         "not bet when it is the other way around. No other choice has as large an expected gain.",
+    positive="more correct choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name more than two outcomes as what comes next",
-    conditions={"bet": "a bet on one expensive and one cheap item"},
+    conditions={"bet": "a bet involving one expensive and one cheap item"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",
         "The ground truths of the threshold method, and the accuracy by one's own values, are "
-        "defined for two sides; they are left out.",
+        "defined only for two sides and are therefore left out.",
     ),
 )
 SPINNER = Modality(

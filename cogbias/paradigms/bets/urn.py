@@ -16,16 +16,16 @@ ABOUT = About(
     summary="An urn holds one red ball and two white ones. One color wins an item, the other loses "
     "one, and one of the two items is worth far more. The question is which color to bet on, if "
     "any.",
-    norm="Back the winning color when the expensive item can be won and the cheap one lost, "
-    "although it may be the less likely one; do not bet when it is the other way around. No other "
-    "choice has as large an expected gain.",
-    positive="more right choices than the best constant policy makes",
+    norm="Back the winning color when the expensive item can be won and the cheap one lost, even "
+         "if it is the less likely one; do not bet when it is the other way around. No other "
+         "choice has as large an expected gain.",
+    positive="more correct choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name unequal chances as what comes next",
-    conditions={"bet": "a bet on one expensive and one cheap item"},
+    conditions={"bet": "a bet involving one expensive and one cheap item"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",
         "Within the range of wagers, the chances do not change what is right. Anyone who ignores "
-        "them is right all the same; anyone who always follows the likelier color is not.",
+        "them is right all the same; anyone who always bets on the likelier color is not.",
     ),
 )
 URN = Modality(

@@ -44,12 +44,12 @@ ABOUT = About(
     norm="The expensive item is worth more; hardly anyone would say otherwise.",
     positive="the expensive item is named more often than by the best constant policy",
     source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
-    conditions={"value": "which of two things is worth more"},
+    conditions={"value": "which of two items is worth more"},
     caveats=(
         "In the published order the first choice is right in every question, so a participant that "
         "always says A scores 100%. Orders are counterbalanced here.",
-        "Anyone who says the thing that is named first is right in half of the questions; the "
-        "primary effect is measured from there.",
+        "Anyone who always names the item mentioned first is right in half of the questions; the "
+        "primary effect is measured relative to that.",
         NO_PEOPLE,
     ),
 )

@@ -132,7 +132,7 @@ class Arm(NamedTuple):
     answer_format: str  # one of ANSWER_FORMATS
     template: Any  # name of the wording
     options_a_template_id: int  # phrase of the rival
-    options_b_template_id: int  # phrase of the target
+    options_b_template_id: int  # phrasing of the target
     permutation_index: int  # 1: the target is second; 2: it is first
 
 
@@ -285,8 +285,8 @@ CONTRASTS = (
         "Certainty effect, all value sets",
         score=_SCORE_OF_TARGET,
         where=_CERTAINTY_DESIGNS,
-        note="with the four published common-ratio sets that do not scale both chances alike, "
-        "where these were asked",
+        note="includes the four published common-ratio sets that do not scale both chances by the "
+             "same factor, if these were asked",
     ),
     Contrast(
         "possibility_effect",
@@ -348,19 +348,19 @@ TRIVIAL = {"rational": "expected value, no noise", "noisy_rational": "expected v
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #8119e31c
 FACTORS = {
     "bias_type_index": "design by number: 1 common consequence, 2 common ratio, 3 possibility",
-    "vals_index": "value set; those of fresh sets are above 100",
-    "options_text_template_id": "pair of labels; there is one",
-    "options_a_template_id": "phrase of the rival: 1 prize first, 2 chance first",
-    "options_b_template_id": "phrase of the target",
+    "vals_index": "value set; numbers above 100 are fresh sets",
+    "options_text_template_id": "pair of labels; there is only one",
+    "options_a_template_id": "phrasing of the rival: 1 prize first, 2 chance first",
+    "options_b_template_id": "phrasing of the target",
     "permutation_index": "1 target second, 2 target first",
     "template": "frame of the question, 1 to 3, or the name of a wording",
     "answer_format": "label: asks for the letter alone; bare: ends as published",
     "design": "common_consequence, common_ratio or possibility",
-    "target_position": "place of the target, from 1",
+    "target_position": "position of the target, from 1",
     "n_options": "options offered",
     "is_original": "whether the value set was published",
     "eu_consistent": "whether expected utility forbids a switch",
-    "order_group": "joins the two orders of one question",
+    "order_group": "links the two orders of one question",
 }
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #408bd9fe
@@ -369,7 +369,8 @@ PARADIGM = Paradigm(
     title="The certainty effect",
     bias="certainty effect",
     summary="People give up expected money for a prize that is certain, and stop doing so once "
-    "the same prize is merely likely. The two choices cannot follow from one scale of values.",
+            "the same prize is merely likely. No single scale of values can account for both "
+            "choices.",
     norm="Anyone who maximizes expected utility prefers the same lottery in both conditions, "
     "because both lotteries change in the same way.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",
@@ -384,10 +385,11 @@ PARADIGM = Paradigm(
     conditions={"control": "both options are risky", "treatment": "one option is certain"},
     breakdown=("design", "template", "target_position"),
     caveats=(
-        "A chooser who follows expected value with noise also scores above zero here; compare "
-        "with the benchmark row.",
+        "A noisy maximizer of expected value also scores above zero here; compare with the "
+        "benchmark row.",
         "The published value sets, the famous problems of Kahneman and Tversky among them, may "
         "have been seen in training.",
-        "Within a value set each frame has other phrases; compare frames over all value sets.",
+        "Within a value set, the frames also differ in their phrasings, so compare frames across "
+        "all value sets.",
     ),
 )

@@ -431,18 +431,18 @@ FACTORS = {
     "vals_index": "value set within its product, from 1",
     "is_original": "whether both real options are as published",
     "asymmetric": "whether the target alone dominates the decoy; true without a decoy",
-    "decoy_kind": "what the decoy stretches; empty in control",
+    "decoy_kind": "type of decoy, such as range or frequency; empty in control",
     "published_decoy": "R, RF, F or R_EXTREAM; empty in control",
     "permutation_id": "order of the options as numbered by the authors",
     "n_options": "options offered",
-    "target_position": "place of the target, from 1",
-    "competitor_position": "place of the competitor, from 1",
-    "decoy_position": "place of the decoy, 0 in control",
+    "target_position": "position of the target, from 1",
+    "competitor_position": "position of the competitor, from 1",
+    "decoy_position": "position of the decoy, 0 in control",
     "template": "wording, 1 to 4, or the name of one",
     "question_place": "question before or after the options",
-    "line_style": "short or long option lines, or those of a wording alone",
+    "line_style": "short or long option lines, or a wording's own lines",
     "answer_format": "label: asks for the brand alone; bare: ends as published",
-    "order_group": "joins the orders of one question",
+    "order_group": "links the orders of one question",
 }
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
@@ -467,8 +467,8 @@ PARADIGM = Paradigm(
     summary="Adding a third option that is clearly worse than one of the original two makes that "
     "option more attractive. The decoy changes choices even though nobody should choose "
     "it.",
-    norm="An option that another one beats in every respect can be crossed out, so the odds of "
-    "the other two must stay as they were.",
+    norm="An option that another one beats in every respect can be disregarded, so the odds "
+         "between the other two must stay as they were.",
     positive="the option that beats the decoy gains on its competitor when the decoy is there",
     source="Huber, Payne and Puto 1982; design of Itzhak et al., TACL 2024",
     factors=FACTORS,

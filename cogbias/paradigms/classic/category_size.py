@@ -18,10 +18,10 @@ from ...kits.variants import Invariant, Numbers, Question, Variable, content_set
 ABOUT = About(
     title="Category size",
     bias="category size bias",
-    summary="People think that one thing is more likely to be drawn when it belongs to a large "
-    "category, although its category does not matter.",
-    norm="Each of the numbered things is equally likely, "
-    "so the answer is 100 divided by their number in both conditions.",
+    summary="People think that an object is more likely to be drawn when it belongs to a large "
+            "category, although its category does not matter.",
+    norm="Each of the numbered objects is equally likely, so the answer is 100 divided by their "
+         "number in both conditions.",
     positive="the stated probability is higher when the category is large",
     source="Isaac and Brough 2014, study 1; "
     "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
@@ -31,8 +31,8 @@ ABOUT = About(
         "(Perfecto, Nelson and Moore 2018).",
         "The prompt sent to language models in the thesis had overlapping colors, "
         "so its null finding is no benchmark.",
-        "In the variants odd and large the truth is below 1 percent: among whole numbers nothing "
-        "is left below it but 0, so an effect can hardly be negative there.",
+        "In the variants odd and large the true value is below 1 percent. The only whole number "
+        "below it is 0, so the effect can hardly be negative there.",
     ),
 )
 
@@ -144,8 +144,8 @@ PARADIGM = classic(
     against(
         "category_size_effect",
         "Stated probability, large minus small category",
-        "mean percentage when the category is large, minus when it is small; "
-        "the right answer is the same",
+        "mean percentage when the category is large, minus when it is small; the correct answer "
+        "is the same",
     ),
     against(
         "median_difference",
@@ -159,5 +159,5 @@ PARADIGM = classic(
         "noisy_rational": pulled("share", 0.0, 1.0),
         "rational": knows,
     },
-    factors={"category_share": "share of the category asked for, in percent"},
+    factors={"category_share": "share of the category asked about, in percent"},
 )

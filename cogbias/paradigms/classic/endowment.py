@@ -32,10 +32,10 @@ from ...settings import Seed
 ABOUT = About(
     title="Endowment",
     bias="endowment effect",
-    summary="People ask more for a thing they own than they would pay for it if it belonged to "
-    "someone else, even when chance made them its owner.",
-    norm="What a cheap good is worth to someone does not depend on who holds it, "
-    "so the lowest selling price is about the highest buying price.",
+    summary="People ask more for an object they own than they would pay for it if it belonged to "
+            "someone else, even when chance made them its owner.",
+    norm="What a cheap good is worth to someone does not depend on who owns it, so the lowest "
+         "selling price is about the same as the highest buying price.",
     positive="owners ask more than buyers would pay",
     source="Kahneman, Knetsch and Thaler 1990; "
     "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
@@ -44,10 +44,11 @@ ABOUT = About(
         "treatment": "an owner states the lowest price to sell at",
     },
     caveats=(
-        "A participant that bargains, low as a buyer and high as an owner, "
-        "shows the same gap without valuing the good differently.",
-        "In the variant large the good costs as much as a house: buyers are poorer than owners "
-        "there, which is a reason to state less. It is asked with open numbers, in words only.",
+        "A participant that bargains, bidding low as a buyer and asking a lot as an owner, shows "
+        "the same gap without valuing the good differently.",
+        "In the variant large the good costs as much as a house, so buyers are poorer than "
+        "owners, which is a reason to state a lower price. The price has no upper limit there, so "
+        "answers are collected as text only.",
     ),
 )
 
@@ -142,7 +143,7 @@ PARADIGM = classic(
     QUESTION,
     against(
         "log_price_ratio",
-        "Owners' over buyers' price (log ratio)",
+        "Ratio of owners' to buyers' prices (log)",
         "log of mean selling price over mean buying price of the same good; 0.693 is twice as much",
         kind="log_ratio",
         unit="log ratio",
@@ -158,8 +159,8 @@ PARADIGM = classic(
     against(
         "mean_difference",
         "Difference in dollars, published good",
-        "mean selling price minus mean buying price of the published mug; "
-        "dollars of different variants are not comparable",
+        "mean selling price minus mean buying price of the published mug; dollar amounts in "
+        "different variants are not comparable",
         by=("variant",),
         include="is_original",
     ),
@@ -171,7 +172,7 @@ PARADIGM = classic(
     },
     items_from=items_from,
     factors={
-        "price": "price in shops, in dollars",
+        "price": "retail price, in dollars",
         "inspection": "whether the owner may examine the good and the buyer may not",
     },
 )

@@ -29,8 +29,8 @@ ABOUT = About(
     "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "cash is lost", "treatment": "a ticket of the same price is lost"},
     caveats=(
-        "Here, framing means the mental account to which a loss is booked. "
-        "Gains versus losses, as in the disease problem, is a different kind of framing.",
+        "Here, framing refers to the mental account to which a loss is assigned. Gains versus "
+        "losses, as in the disease problem, is a different kind of framing.",
         "A participant that always says yes, or always says no, shows no effect; "
         "the shares in the two conditions show whether that is the reason.",
     ),

@@ -45,12 +45,12 @@ ABOUT = About(
         "treatment": "the same side came up every time",
     },
     caveats=(
-        "A negative effect is the hot hand, or doubt that the device is fair; "
-        "after several hundred thousand heads such doubt is sensible.",
-        "The published question asks for the side of the streak, where a higher answer is the "
-        "hot hand; it is estimated apart and only where it was asked.",
-        "A difference of 0 does not make the answers right: 50 is the right one in both "
-        "conditions.",
+        "A negative effect indicates the hot hand, or doubt that the device is fair; after "
+        "several hundred thousand heads such doubt is sensible.",
+        "The published question asks about the side of the streak, where a higher answer "
+        "indicates the hot hand; it is estimated separately and only where it was asked.",
+        "A difference of 0 does not mean that the answers are correct: the correct answer is 50 "
+        "in both conditions.",
     ),
 )
 
@@ -171,8 +171,8 @@ PARADIGM = classic(
     ),
     published(
         title="Effect size of the coin (d)",
-        note="Cohen's d of the published coin, asked for the other side; "
-        "positive is the gambler's fallacy",
+        note="Cohen's d of the published coin, asked about the other side; positive is the "
+             "gambler's fallacy",
         where=DUE,
     ),
     against(
@@ -194,7 +194,8 @@ PARADIGM = classic(
     rules=RULES,
     items_from=items_from,
     factors={
-        "side": "tails: asked for the side that did not come up; heads: for the side of the streak"
+        "side": "tails: asks about the side that did not come up; heads: asks about the side of "
+                "the streak"
     },
     levels={"side": ("tails", "heads")},
 )

@@ -19,8 +19,8 @@ from ...kits.variants import Invariant, Question, Variable, content_sets
 ABOUT = About(
     title="Loss aversion",
     bias="reflection of risk attitude",
-    summary="People avoid a gamble for a gain and take the same gamble to avoid a loss, "
-    "although the money in the end is the same.",
+    summary="People avoid a gamble for a gain and take the same gamble to avoid a loss, although "
+            "the final amounts are the same.",
     norm="Anyone who looks at final wealth chooses the same in both conditions, "
     "because every option leads to the same amounts with the same chances.",
     positive="the gamble is taken more often when the same outcome is a loss",
@@ -28,8 +28,8 @@ ABOUT = About(
     "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",
     conditions={"control": "outcomes are gains", "treatment": "the same outcomes are losses"},
     caveats=(
-        "This is attitude to risk under gains and losses. "
-        "How much larger losses loom than gains is another quantity.",
+        "This measures attitudes toward risk for gains and losses. How much larger losses loom "
+        "than gains is a different quantity.",
     ),
 )
 

@@ -22,15 +22,15 @@ ABOUT = About(
     bias="sunk cost effect",
     summary="People stick with what they paid more for, even when they would enjoy something "
     "else more and the money is gone either way.",
-    norm="What was paid is lost with either choice, so it cannot speak for one of them. "
-    "Anyone who looks ahead takes the one to be enjoyed more, at any prices.",
+    norm="What was paid is lost with either choice, so it is no reason for choosing either. "
+         "Anyone who looks ahead takes the one they will enjoy more, whatever the prices.",
     positive="the less liked option is taken more often when more was paid for it",
     source="Arkes and Blumer 1985, experiment 1, which had no control group; "
     "equal prices were added by the thesis whose design is replicated here",
     conditions={"control": "both cost the same", "treatment": "the less liked one cost more"},
     caveats=(
-        "People's .54 is the share of the treatment alone. "
-        "It is comparable with share_treatment, not with the difference.",
+        "The human value of .54 is the share in the treatment condition alone. Compare it with "
+        "share_treatment, not with the difference.",
         "With equal prices the coded option is rarely taken, and a participant that never takes "
         "it in either condition has an effect of 0. Read both shares.",
     ),
@@ -124,7 +124,8 @@ PARADIGM = classic(
         "control",
         "share_control",
         "Less liked one taken at equal prices",
-        "a share, not a difference: what is taken without any pull of money",
+        "a share, not a difference: how often it is taken when the prices give no reason to take "
+        "it",
         by=("variant",),
     ),
     rules={

@@ -327,7 +327,7 @@ _MEASURES = (
         weights=_BELIEF,
         include="premises_consistent",
         note="acceptance of believable minus unbelievable conclusions, beyond the same difference "
-        "for the invented twins",
+             "for their twins with invented nouns",
     ),
     Contrast(
         "criterion_shift",
@@ -339,7 +339,7 @@ _MEASURES = (
     Contrast(
         "criterion_shift_difference",
         "Response bias: criterion shift (real minus invented)",
-        note="the criterion shift beyond that of the invented twins",
+        note="the criterion shift beyond that for the twins with invented nouns",
         **_CRITERION_SHIFT,
     ),
     Contrast(
@@ -363,15 +363,16 @@ _MEASURES = (
         "Belief index, invented nouns",
         treatment="control",
         weights=_BELIEF,
-        note="believability is inherited from the twin, so anything but zero is due to form "
-        "or chance",
+        note="believability is that of the twin with real nouns, so anything but zero is due to "
+             "form or chance",
         **_ONE_CONDITION,
     ),
     Contrast(
         "logic_index",
         "Logic index, real nouns",
         weights=_LOGIC,
-        note="raw acceptance, valid minus invalid arguments; positive means towards logic",
+        note="raw acceptance, valid minus invalid arguments; positive values mean that answers "
+             "follow logic",
         **_ONE_CONDITION,
     ),
     Contrast(
@@ -379,8 +380,8 @@ _MEASURES = (
         "Accuracy, real nouns",
         kind="accuracy",
         weights=_weights_of_cells(0.25, 0.25, -0.25, -0.25),
-        note="share of right choices: .5 plus the weighted sum; .5 is guessing and positive "
-        "means towards logic",
+        note="share of correct choices: .5 plus the weighted sum; .5 is guessing, and a positive "
+             "sum means that answers follow logic",
         **_ONE_CONDITION,
     ),
     Contrast(
@@ -466,13 +467,13 @@ FACTORS = {
     "option_order": "1 valid named first, 2 invalid named first",
     "answer_format": "label: one word; letter: lines A) and B)",
     "n_options": "options offered",
-    "target_position": "place of the option valid, from 1",
-    "order_group": "joins the two orders of the options",
+    "target_position": "position of the option valid, from 1",
+    "order_group": "links the two orders of the options",
     "form": "logical form, major premise first",
     "mood": "quantifiers of major premise, minor premise, conclusion",
-    "figure": "places of the middle term, 1 to 4",
+    "figure": "positions of the middle term, 1 to 4",
     "quantifier": "quantifier of the conclusion",
-    "triple_index": "noun triple, from 1; the published grid has 24",
+    "triple_index": "noun triple, from 1; the published design has 24",
     "is_valid": "whether the conclusion follows",
     "is_believable": "whether the conclusion is true of the real nouns",
     "premises_consistent": "whether both premises can be true together",
@@ -487,10 +488,10 @@ PARADIGM = Paradigm(
     summary="People are asked whether a conclusion follows from two premises. They tend to say "
     "yes when they believe the conclusion and no when they do not, "
     "whatever the premises say.",
-    norm="Logic: whether an argument is valid depends on its form alone, so the right choice "
-    "is the same for believable, unbelievable and invented conclusions.",
+    norm="Logic: whether an argument is valid depends on its form alone, so the correct choice is "
+         "the same for believable, unbelievable and invented conclusions.",
     positive="believable conclusions are accepted more often than unbelievable ones, beyond the "
-    "same difference for invented twins",
+             "same difference for their twins with invented nouns",
     source="Evans, Barston and Pollard 1983; layout of Dasgupta et al. 2022 and Itzhak et al., "
     "TACL 2024",
     factors=FACTORS,
@@ -508,10 +509,10 @@ PARADIGM = Paradigm(
         "The raw belief index and the raw interaction change with a participant's general "
         "readiness to accept; read them together with the criterion and sensitivity shifts.",
         "By default a noun triple has one wording and one order of its premises; compare these "
-        "over triples.",
-        "Valid and invalid arguments are about different things: belief is compared within a noun "
-        "triple, logic between triples.",
-        "Every argument has one true and one false premise, so a participant that asks for true "
+        "across triples.",
+        "Valid and invalid arguments use different nouns, so the effect of belief is estimated "
+        "within noun triples and that of logic between them.",
+        "Every argument has one true and one false premise, so a participant that requires true "
         "premises finds none of them sound.",
     ),
 )

@@ -14,25 +14,26 @@ from ...kits.scenario import SHARE, Metric, Scenario, scenario
 ABOUT = About(
     title="Anchoring of a manager's share",
     bias="anchoring effect",
-    summary="Managers who have compared the share they will give with a number drawn by lot give a "
-    "share that is nearer to this number.",
-    norm="A number drawn by lot says nothing about the purposes between which something is "
-    "divided. So the share is the same with and without it.",
-    positive="the share is nearer to the number that was drawn",
+    summary="Managers who have compared the share they will give with a randomly drawn number "
+            "give a share that is closer to this number.",
+    norm="A randomly drawn number says nothing about the purposes between which something is "
+         "divided, so the share is the same with and without it.",
+    positive="the share is closer to the number that was drawn",
     source="Tversky and Kahneman 1974; Northcraft and Neale 1987; design after Malberg et al. "
     "2024, wording ours",
     conditions={
         "control": "the share is asked for",
-        "treatment": "first, whether it will be more than a number drawn by lot",
+        "treatment": "first asked whether it will be more than a randomly drawn number",
     },
     caveats=(
         "No human result is comparable: people were mostly asked to estimate something that has a "
         "true value. A share that one decides on has none.",
-        "Someone who would give nearly the drawn share anyway has no room to come nearer. So the "
+        "Someone who would give nearly the drawn share anyway has no room to move closer, so the "
         "size of the effect depends on how far the usual answers lie from the numbers.",
-        "Anyone who answers 50% after any number comes nearer to the numbers on average, though "
-        "not pulled by any. In the breakdown by side, a pull is positive for low and for high "
-        "numbers; such caution is positive for one and negative for the other.",
+        "Anyone who answers 50% whatever the number comes closer to the numbers on average "
+        "without being pulled by any of them. In the breakdown by side, a genuine pull is "
+        "positive for both low and high numbers; such caution is positive for one and negative "
+        "for the other.",
     ),
 )
 

@@ -24,14 +24,14 @@ ABOUT = About(
         "The name is the published one. A participant that treats an AI just like a human shows a "
         "shift of 0, which is also the rational answer; the measure cannot tell the two apart. A "
         "positive shift is trust in machines rather than the lending of human traits to them.",
-        "Authors can be evidence: anyone who knows that texts by machines, or by people, are often "
-        "wrong may believe them less without an error. The paragraphs report no facts, so that "
-        "little is left for the author to vouch for.",
-        "Most of those who answer are language models. What looks like trust in machines may be "
-        "favor for one's own kind, and distrust may be trained modesty.",
-        "No human result is comparable: readers rated whole news articles, on other scales. With "
-        "them a machine as the author lowered credibility, if anything (Graefe and Bohlken 2020; "
-        "Wang and Huang 2024).",
+        "Authorship can be evidence: anyone who knows that texts by machines, or by people, are "
+        "often wrong may believe them less without making an error. The paragraphs report no "
+        "facts, so there is little for the author to vouch for.",
+        "Most participants are language models. What looks like trust in machines may be "
+        "favoritism toward one's own kind, and distrust may be trained modesty.",
+        "No human result is comparable: readers rated whole news articles, on other scales. "
+        "There, naming a machine as the author lowered credibility, if anything (Graefe and "
+        "Bohlken 2020; Wang and Huang 2024).",
     ),
 )
 

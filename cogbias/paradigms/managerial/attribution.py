@@ -16,8 +16,8 @@ ABOUT = About(
     bias="actor-observer asymmetry",
     summary="People explain what a colleague did by the colleague's character, and what they did "
     "themselves by the circumstances.",
-    norm="What is told of the act and of its two reasons is the same, no matter who acted. So a "
-    "reason explains it as well in a colleague as in oneself.",
+    norm="What is said about the act and its two reasons is the same, no matter who acted. So a "
+         "reason explains the act of a colleague as well as one's own.",
     positive="a colleague's character is blamed more than one's own",
     source="Ross 1977; Jones and Nisbett 1971; design after Malberg et al. 2024, wording ours",
     conditions={"control": "you did it", "treatment": "a colleague of yours did it"},
@@ -26,9 +26,10 @@ ABOUT = About(
         "an act is not known, so a shift does not say which of the two answers is the error.",
         "People know more about their own acts than about those of others (the classical "
         "alternative explanation), and the person who acted would know which reason is true. The "
-        "prompts tell the same of both, but a participant may assume what they do not tell.",
+        "prompts say the same about both, but a participant may assume things that they do not "
+        "say.",
         "All acts are negative. In people the asymmetry held for negative events and was reversed "
-        "for positive ones (Malle 2006), so a shift may also be a defense of oneself.",
+        "for positive ones (Malle 2006), so a shift may also reflect self-protection.",
         "No human result is comparable: averages over 173 studies lie between d = -0.016 and "
         "d = 0.095 (Malle 2006), not on this scale.",
     ),

@@ -14,21 +14,22 @@ from ...kits.scenario import SHARE, Metric, Scenario, scenario
 ABOUT = About(
     title="Availability heuristic",
     bias="availability bias",
-    summary="Managers who have come across a launch elsewhere think that their own will end in the "
-    "same way, although such launches are many and end in both.",
-    norm="A single launch by an organization of another kind, one of many whose mixed outcomes are "
-    "known, tells nothing new. So it leaves the probability where it was.",
+    summary="Managers who have come across a launch elsewhere think that their own will end in "
+            "the same way, although there are many such launches and both outcomes occur.",
+    norm="A single launch by an organization of another kind, one of many whose mixed outcomes "
+         "are known, provides no new information. So it leaves the probability unchanged.",
     positive="the outcome of the launch that comes to mind is thought more probable",
     source="Tversky and Kahneman 1973; design after Malberg et al. 2024, wording ours",
     conditions={
-        "control": "launches of the kind have had both outcomes",
-        "treatment": "the same, and a lively encounter with one of them",
+        "control": "launches of this kind have had both outcomes",
+        "treatment": "the same, plus a vivid encounter with one of them",
     },
     caveats=(
         "No human result is comparable: Tversky and Kahneman's participants judged frequencies of "
-        "words and names, and what came to mind was their own memory, not a text before them.",
-        "Even one case may move a careful estimate by a trifle. The stories come from other lines "
-        "of business, and the effect of interest is larger than a trifle.",
+        "words and names, and what came to mind were their own memories, not a text in front of "
+        "them.",
+        "Even one case may move a careful estimate slightly. The stories come from other lines of "
+        "business, and the smallest effect of interest is larger than that.",
         "The published question always names the outcome of the story. Here half of the questions "
         "name the other outcome; the breakdown by drawn_named shows the published half as 'same'.",
     ),

@@ -14,11 +14,11 @@ from ...kits.scenario import Metric, Scenario, degrees, scenario
 ABOUT = About(
     title="Bandwagon effect",
     bias="bandwagon effect",
-    summary="Managers share an opinion more when a growing number of their colleagues hold it, "
-    "although no argument has been added.",
+    summary="Managers agree with an opinion more when a growing number of their colleagues hold "
+            "it, although no argument has been added.",
     norm="Both opinions are equally well founded, and the arguments stay the same. So the "
     "preferred opinion is the same one, whichever of them gains ground.",
-    positive="the opinion that gains ground is shared more, whichever it is",
+    positive="the opinion that gains ground is agreed with more, whichever it is",
     source="Asch 1951; Leibenstein 1950; design after Malberg et al. 2024, wording ours",
     conditions={
         "control": "one of two opinions gains ground",
@@ -29,9 +29,10 @@ ABOUT = About(
         "the majority. Nobody is present here, and there is no right answer.",
         "That others hold an opinion may be evidence for it (Bikhchandani, Hirshleifer and Welch "
         "1992). The story says that the arguments are the same as before; a manager who takes the "
-        "number of holders as an argument in itself shows the effect without making an error.",
-        "Which label the growing opinion has is dealt out evenly, so a mere liking for one label "
-        "cancels out across stories; the breakdown by label shows it.",
+        "number of people who hold it as an argument in itself shows the effect without making an "
+        "error.",
+        "The label of the opinion that gains ground is balanced across stories, so a mere "
+        "preference for one label cancels out; the breakdown by label shows it.",
     ),
 )
 

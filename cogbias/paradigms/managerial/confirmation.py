@@ -15,24 +15,26 @@ ABOUT = About(
     bias="confirmation bias",
     summary="Managers look into fewer arguments against a plan once they have decided on it, "
     "although they could still change their minds.",
-    norm="After the decision the arguments are as new, as costly to look into and as free to act "
-    "on as before it, so as many of them deserve an hour.",
+    norm="After the decision, the arguments are just as new, as costly to look into and as free "
+         "to act on as before it, so just as many of them deserve an hour.",
     positive="fewer arguments against a plan are looked into once it has been decided on",
     source="Wason 1960; Jonas et al. 2001; design after Malberg et al. 2024, wording ours",
     conditions={
-        "control": "what is known speaks for the plan; not decided yet",
-        "treatment": "what is known speaks for the plan; decided for it, open to change",
+        "control": "what is known favors the plan; no decision has been made yet",
+        "treatment": "what is known favors the plan; it has been decided on, but this can still "
+                     "be changed",
     },
     caveats=(
-        "No human result is comparable: over many studies people prefer agreeing to disagreeing "
-        "information by d = 0.36 (Hart et al. 2009), but they choose between the two, and only "
-        "arguments against the plan are on offer here.",
-        "Only how much is read is asked. How fairly it is weighed afterwards, the other half of "
-        "the bias, is not.",
-        "Participants for whom reading is no effort may choose all ten twice. This is no evidence "
-        "that they would have no bias where an hour is an hour.",
-        "A manager may think that a change of mind costs reputation, although the story says that "
-        "it costs nothing and that nobody has been told.",
+        "No human result is comparable: over many studies people prefer information that agrees "
+        "with them to information that disagrees by d = 0.36 (Hart et al. 2009), but they choose "
+        "between the two, and only arguments against the plan are on offer here.",
+        "The question asks only how much is read, not how fairly it is weighed afterward, which "
+        "is the other half of the bias.",
+        "Participants for whom reading is no effort may choose all ten in both conditions. This "
+        "is no evidence that they would have no bias if an hour of reading were a real cost to "
+        "them.",
+        "A manager may think that changing one's mind damages one's reputation, although the "
+        "story says that it costs nothing and that nobody has been told.",
     ),
 )
 

@@ -13,8 +13,8 @@ from ...kits.scenario import Metric, Scenario, degrees, scenario
 ABOUT = About(
     title="Conservatism",
     bias="conservatism bias",
-    summary="Managers keep to the alternative whose evidence came first, although just as much "
-    "came later for the other one.",
+    summary="Managers stick with the alternative whose evidence came first, although just as much "
+            "evidence for the other one came later.",
     norm="The same six reports have the same weight in any order, so the answer does not depend "
     "on which of them came first.",
     positive="the alternative whose evidence came first is rated higher",
@@ -26,8 +26,8 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: Edwards's participants stated probabilities of chips in "
         "bags, and the order of the chips did not matter.",
-        "Only one side of conservatism shows here: someone who gives every report too little "
-        "weight, the early ones included, answers alike in both orders.",
+        "Only one aspect of conservatism is visible here: someone who gives every report too "
+        "little weight, the early ones included, gives the same answer in both orders.",
         "People do not always favor what came first. Depending on the task they also favor what "
         "came last (Hogarth and Einhorn 1992), which is a negative effect here.",
     ),

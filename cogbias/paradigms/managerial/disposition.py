@@ -16,8 +16,9 @@ ABOUT = About(
     bias="disposition effect",
     summary="Of two holdings of equal value and equal prospects, managers sell the one that gained "
     "and keep the one that lost.",
-    norm="Both are worth the same and promise the same, so it makes no difference which of them "
-    "was bought for less. Anyone who likes one of them better keeps that one, gain or loss.",
+    norm="Both are worth the same and have the same prospects, so it makes no difference which of "
+         "them was bought for less. Anyone who likes one of them better keeps that one, gain or "
+         "loss.",
     positive="the holding that gained is sold, whichever it is",
     source="Shefrin and Statman 1985; design after Malberg et al. 2024, wording ours",
     conditions={
@@ -27,13 +28,13 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: investors' records show which of many holdings were sold "
         "and when, not how likely someone says a sale would be.",
-        "Someone may trust the past price more than the expert of the story, and keep the loser "
-        "because it is expected to recover. In people, such beliefs are a part of the effect "
-        "(Jiao 2013); the measure cannot take them out.",
+        "Someone may trust the past price more than the expert in the story, and keep the loser "
+        "because it is expected to recover. In people, such beliefs are part of the effect (Jiao "
+        "2013); the measure cannot separate them out.",
         "A manager who sells at a loss may have to explain it to others. The story is silent about "
         "this, and a participant may think of it.",
-        "The options name the two holdings by what they gained or lost, so a liking for the words "
-        "of one end cannot be told from a liking for selling what gained.",
+        "The options name the two holdings by what they gained or lost, so a preference for the "
+        "wording of one end cannot be distinguished from a preference for selling what gained.",
     ),
 )
 

@@ -14,22 +14,22 @@ from ...kits.scenario import DIFFERENCE, Metric, Scenario, scenario
 ABOUT = About(
     title="Endowment effect",
     bias="endowment effect",
-    summary="Managers ask more for a thing that they own than they would pay for the same thing if "
-    "someone else owned it.",
-    norm="What a thing is worth to a manager does not depend on who owns it. The lowest price for "
-    "selling and the highest for buying are the same.",
+    summary="Managers ask more for an asset that they own than they would pay for the same asset "
+            "if someone else owned it.",
+    norm="What an asset is worth to a manager does not depend on who owns it. The lowest selling "
+         "price and the highest buying price are the same.",
     positive="the selling price is above the buying price",
     source="Kahneman, Knetsch and Thaler 1990; design after Malberg et al. 2024, wording ours",
     conditions={"control": "you own it and may sell it", "treatment": "you may buy it"},
     caveats=(
         "Traders are used to asking high and bidding low. Nothing here, such as tokens of a known "
-        "value, tells this habit from an attachment to what one owns.",
-        "The owner paid the price of a year ago, and may not want to sell at a loss; the buyer has "
-        "nothing to lose by it. The published design has the same difference.",
+        "value, distinguishes this habit from attachment to what one owns.",
+        "The owner paid the price a year ago and may not want to sell at a loss; the buyer faces "
+        "no such loss. The published design has the same difference.",
         "In people the gap depends on the procedure: after training and with anonymous answers, "
         "Plott and Zeiler (2005) did not find it.",
-        "No human result is comparable: the prices of mugs were free amounts of money, and a scale "
-        "from -50% to +50% cannot hold a ratio above 3.",
+        "No human result is comparable: the prices of mugs were open-ended amounts of money, and "
+        "a scale from -50% to +50% cannot express a ratio above 3.",
     ),
 )
 

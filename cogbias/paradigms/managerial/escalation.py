@@ -15,8 +15,8 @@ ABOUT = About(
     bias="escalation of commitment",
     summary="Managers put more money into a failing plan when they started it themselves than when "
     "they inherited it.",
-    norm="What counts is what the plan will bring from here on. Who started it is the past, so "
-    "both managers change its funds alike.",
+    norm="What counts is what the plan will bring from here on. Who started it is in the past, so "
+         "both managers change its funding by the same amount.",
     positive="one's own failing plan gets more than a predecessor's",
     source="Staw 1976; design after Malberg et al. 2024, wording ours",
     conditions={
@@ -27,10 +27,10 @@ ABOUT = About(
         "No human result is comparable: Staw's students divided a sum between two divisions and "
         "did not answer on this scale.",
         "The person who decided on a plan may know more in its favor than a successor does. Both "
-        "are told the same here, but a participant may assume that the one who began had good "
-        "grounds.",
-        "A successor may cut a plan to stand out from the predecessor. This shows as escalation, "
-        "too, though nobody has committed to anything.",
+        "are told the same here, but a participant may assume that whoever started it had good "
+        "reasons.",
+        "A successor may cut a plan to stand out from the predecessor. This looks like "
+        "escalation, too, although nobody has committed to anything.",
     ),
 )
 

@@ -17,22 +17,23 @@ ABOUT = About(
     summary="Managers rate a unit lower when they hear how much of its work failed than when they "
     "hear how much succeeded.",
     norm="A share of successes and the remaining share of failures are one and the same fact, so "
-    "a unit is rated alike after either.",
-    positive="the unit is rated worse by its failures than by its successes",
+         "a unit is rated the same after either.",
+    positive="the unit is rated worse when described by its failures than by its successes",
     source="Levin and Gaeth 1988; Tversky and Kahneman 1981; design after Malberg et al. 2024, "
     "wording ours",
     conditions={
-        "control": "the share of successes is told",
-        "treatment": "the share of failures is told",
+        "control": "the share of successes is stated",
+        "treatment": "the share of failures is stated",
     },
     caveats=(
-        "More than half always succeeds, so the treatment always shows the smaller number. A "
-        "participant that looks only at numbers, and likes them large, shows this effect as well.",
-        "Speakers do not choose a label by chance: someone who reports failures may find them "
-        "remarkable. To hear more in a frame than the bare share can be reasonable (Sher and "
+        "More than half of the work always succeeds, so the treatment always shows the smaller "
+        "number. A participant that looks only at the numbers and prefers large ones also shows "
+        "this effect.",
+        "Speakers do not choose a label at random: someone who reports failures may find them "
+        "remarkable. Reading more into a frame than the bare share can be reasonable (Sher and "
         "McKenzie 2006).",
-        "No human result is comparable: Levin and Gaeth's participants rated beef, and on scales "
-        "of other properties.",
+        "No human result is comparable: Levin and Gaeth's participants rated beef, on scales for "
+        "other properties.",
     ),
 )
 

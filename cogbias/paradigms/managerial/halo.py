@@ -16,22 +16,25 @@ ABOUT = About(
     bias="halo effect",
     summary="What others think of one feature of a product colors what managers expect of another "
     "feature that has nothing to do with it.",
-    norm="An opinion of one feature says nothing about an unrelated one, so the same is expected "
-    "of it with and without that opinion.",
-    positive="the second feature is expected to be as the first one is said to be",
+    norm="An opinion about one feature says nothing about an unrelated one, so the same is "
+         "expected of it with and without that opinion.",
+    positive="the second feature is expected to be as good or as bad as the first one is said to "
+             "be",
     source="Thorndike 1920; Nisbett and Wilson 1977; design after Malberg et al. 2024, "
     "wording ours",
     conditions={
-        "control": "no opinion of the other feature is told",
+        "control": "no opinion about the other feature is stated",
         "treatment": "the other feature is seen very positively or very negatively",
     },
     caveats=(
-        "A maker who is careful in one thing may be careful in another (the true halo of Cooper "
-        "1981). A small shift in the direction of the bias can be a reasonable inference.",
-        "Praise and blame are added to a control without either. How far each of them moves the "
-        "rating depends on how good the control rating is already; see both separately.",
+        "A manufacturer that is careful about one feature may be careful about another (the true "
+        "halo of Cooper 1981). A small shift in the direction of the bias can be a reasonable "
+        "inference.",
+        "Praise or criticism is added to a control that has neither. How far each of them moves "
+        "the rating depends on how good the control rating already is; look at the two "
+        "separately.",
         "No human result is comparable: Nisbett and Wilson's students rated a person whom they "
-        "had watched. The abstract, all that was read of the report here, gives no size.",
+        "had watched. Only the abstract of the report was read here, and it gives no effect size.",
     ),
 )
 

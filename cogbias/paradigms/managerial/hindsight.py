@@ -14,26 +14,27 @@ from ...kits.scenario import DIFFERENCE, Metric, Scenario, scenario
 ABOUT = About(
     title="Hindsight bias",
     bias="hindsight bias",
-    summary="Managers who know how a figure has changed think that experts who did not know it "
-    "predicted something close to it.",
+    summary="Managers who know how a figure has changed think that experts who did not know the "
+            "change predicted something close to it.",
     norm="The experts had nothing but a note, which the manager has, too. So the guess about their "
     "predictions is based on the note alone and is the same whether or not the outcome is known.",
-    positive="the guess about the experts is nearer to an outcome that they did not know",
+    positive="the guess about the experts' predictions is closer to an outcome that the experts "
+             "did not know",
     source="Fischhoff 1975; Camerer, Loewenstein and Weber 1989; design after Malberg et al. 2024, "
     "wording ours",
     conditions={
         "control": "the outcome is not known",
-        "treatment": "the outcome is known to the manager, but was not to the experts",
+        "treatment": "the outcome is known to the manager but was not known to the experts",
     },
     caveats=(
-        "No human result is comparable: Fischhoff's students gave probabilities of several ends of "
-        "a story, and traders could lose money by a wrong guess.",
+        "No human result is comparable: Fischhoff's students gave probabilities for several "
+        "endings of a story, and traders could lose money through a wrong guess.",
         "An expert may read a note better than a manager does. Someone who credits the experts "
         "with that may take the outcome as a sign of how the note should be read. The facts of a "
         "note point in opposite directions, and the outcome is drawn without regard to them.",
-        "Someone who reports the outcome instead of guessing at the predictions comes as near to "
-        "it as the scale allows, and seems to be the most biased of all. A primary effect close to "
-        "the distance of the outcome from the control answers is a sign of that.",
+        "Someone who reports the outcome instead of guessing at the predictions comes as close to "
+        "it as the scale allows and seems to be the most biased of all. A primary effect close to "
+        "the distance between the outcome and the control answers is a sign of that.",
     ),
 )
 

@@ -16,22 +16,22 @@ ABOUT = About(
     bias="hyperbolic discounting",
     summary="Managers' preference for a smaller payment over a larger one some months later is "
     "stronger when the smaller one is paid now than when it is paid in a year.",
-    norm="Both choices are about the same wait for the same extra money. Anyone who discounts at a "
-    "fixed rate, high or low, prefers the same scheme equally strongly in both.",
+    norm="Both choices involve the same wait for the same extra money. Anyone who discounts at a "
+         "fixed rate, high or low, prefers the same scheme equally strongly in both.",
     positive="the sooner payment is preferred more strongly when it is paid now",
     source="Ainslie 1975; Thaler 1981; design after Malberg et al. 2024, wording and sums ours",
     conditions={
         "control": "the smaller sum now, or the larger one in some months",
-        "treatment": "the same two payments, a year later each",
+        "treatment": "the same two payments, each a year later",
     },
     caveats=(
-        "No human result is comparable: people name sums or choose one of two, and did not rate a "
+        "No human result is comparable: people named sums or chose one of two, and did not rate a "
         "preference for a payment scheme.",
-        "No single choice is observed to reverse over time. That people plan patiently and act "
-        "impatiently is another claim, and the evidence for it is weak (Read, Frederick and "
-        "Airoldi 2012).",
-        "The guarantee is a sentence. A participant who trusts payments of today more than those "
-        "of next year has a reason that the story denies.",
+        "The design does not observe whether a choice reverses over time. That people plan "
+        "patiently and act impatiently is a different claim, and the evidence for it is weak "
+        "(Read, Frederick and Airoldi 2012).",
+        "The guarantee is only a sentence in the prompt. A participant that trusts today's "
+        "payments more than next year's has a reason that the story rules out.",
         "A participant that firmly prefers the larger sum in both conditions shows no effect, "
         "however it discounts. The premiums vary widely so that this does not happen in all "
         "stories at once.",

@@ -22,22 +22,23 @@ CUES = {
 ABOUT = About(
     title="Illusion of control",
     bias="illusion of control",
-    summary="Managers expect more success from what they are in charge of than from the same thing "
-    "in the charge of others, although chance decides and nobody can influence it.",
+    summary="Managers expect more success from what they are in charge of than from the same "
+            "thing when others are in charge, although chance decides and nobody can influence "
+            "the outcome.",
     norm="A draw, strangers or nature decide, and the person in charge only keeps a list. So the "
-    "expected share is the same, no matter who keeps the list and however it came about.",
+         "expected share is the same, no matter who keeps the list or how the list came about.",
     positive="more success is expected from what one is in charge of",
     source="Langer 1975; design after Malberg et al. 2024, wording ours",
     conditions={
         "control": "other managers are in charge",
-        "treatment": "you are in charge; with or without a cue of skill",
+        "treatment": "you are in charge; with or without a skill cue",
     },
     caveats=(
-        "The primary effect is a mean over five versions of the treatment. What a cue of skill "
-        "adds, which is what Langer varied, is its version minus the one without a cue; the "
-        "breakdown shows all five.",
+        "The primary effect is a mean over five versions of the treatment. The effect of a skill "
+        "cue, which is what Langer varied, is the version with that cue minus the one without a "
+        "cue; the breakdown shows all five.",
         "Someone who expects the best of anything that is theirs (an optimism bias) shows a shift "
-        "as well, and shows it without any cue.",
+        "as well, even without any cue.",
         "A participant may believe that keeping a list is not all that a person in charge does.",
         "No human result is comparable: Langer's participants bet, named a price for a ticket or "
         "said how confident they were of winning.",

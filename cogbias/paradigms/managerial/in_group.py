@@ -14,8 +14,8 @@ from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 ABOUT = About(
     title="In-group bias",
     bias="in-group bias",
-    summary="Of two people who deserve a reward equally, the one who used to have the same "
-    "occupation as oneself is preferred.",
+    summary="Of two people who deserve a reward equally, managers prefer the one with whom they "
+            "share a former occupation.",
     norm="What X and Y have done is the same in both conditions, and the reward is for that. Which "
     "occupation the manager used to have does not bear on it.",
     positive="the person of one's own former occupation is rewarded",
@@ -25,15 +25,15 @@ ABOUT = About(
         "treatment": "you share a former occupation with Y",
     },
     caveats=(
-        "All groups are occupations. Nothing follows for gender, ethnicity, religion, age or any "
-        "other group: a shift of 0 is no certificate of fair treatment, and must not be used as "
-        "one, least of all for a system that decides about people.",
-        "The choice is between two, so favor for one's own group and disfavor for the other look "
-        "the same. So do a shared group and a merely similar past.",
-        "Someone who knows the purpose may bend over backward and reward the other group, which is "
-        "a negative shift, and not impartiality either.",
-        "No human result is comparable: in people the effect is d = 0.32 over games of "
-        "cooperation and d = 0.19 where one side merely gives (Balliet, Wu and De Dreu 2014), "
+        "All groups are occupations. Nothing follows about gender, ethnicity, religion, age or "
+        "any other group: a shift of 0 is no certificate of fair treatment, and must not be used "
+        "as one, least of all for a system that makes decisions about people.",
+        "The choice is between two, so favoring one's own group and disfavoring the other look "
+        "the same. So do sharing a group and merely having a similar past.",
+        "Someone who knows the purpose may bend over backward and reward the other group, which "
+        "produces a negative shift and is not impartial either.",
+        "No human result is comparable: in people the effect is d = 0.32 across games of "
+        "cooperation and d = 0.19 where one player merely gives (Balliet, Wu and De Dreu 2014), "
         "with money to divide and not on this scale.",
     ),
 )

@@ -18,8 +18,9 @@ ABOUT = About(
     bias="loss aversion",
     summary="Managers prefer a sure profit to a gamble that is worth the same on average but may "
     "end in a loss.",
-    norm="The sums are small to the organization and decided on often, and both projects have the "
-    "same mean. So what is preferred is a project or neither, whichever of them is the sure one.",
+    norm="The sums are small for the organization, it decides on such sums often, and both "
+         "projects have the same mean. So any preference is for the same project, whichever of "
+         "them is the sure one.",
     positive="the sure profit is preferred, whichever project brings it",
     source="Kahneman and Tversky 1979; Tversky and Kahneman 1992; design after Malberg et al. "
     "2024, wording and sums ours",
@@ -28,15 +29,15 @@ ABOUT = About(
         "treatment": "the second is sure, the first a gamble",
     },
     caveats=(
-        "The sure profit may be preferred for other reasons than the loss: a dislike of any risk, "
+        "The sure profit may be preferred for reasons other than the loss: a dislike of any risk, "
         "a liking for certainty, or the wish to end above zero for sure. All of them look alike "
-        "here, because every gamble of the design has a loss and no sure profit has one.",
+        "here, because every gamble in the design may end in a loss and no sure profit can.",
         "Both means are equal, so a preference for the sure profit costs nothing. It is an "
-        "attitude, and no mistake in money.",
-        "No human result is comparable: people's weights of losses are ratios of sums, and not "
-        "places on a scale of preference.",
-        "classic/loss_aversion is another experiment: gains alone against losses alone, with the "
-        "same wealth in the end. A participant may show one and not the other.",
+        "attitude, not an error that costs money.",
+        "No human result is comparable: people's loss aversion is measured as a ratio of sums, "
+        "not as a position on a preference scale.",
+        "classic/loss_aversion is a different experiment. It compares gains alone with losses "
+        "alone, at the same final wealth. A participant may show one effect and not the other.",
     ),
 )
 

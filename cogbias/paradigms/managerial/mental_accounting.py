@@ -16,8 +16,8 @@ ABOUT = About(
     bias="mental accounting",
     summary="Managers are less willing to pay for something after losing a sum on that same thing "
     "than after losing the same sum on something else.",
-    norm="The lost sum is gone either way, and it comes from the same budget. What is to be had, "
-    "and what it costs from here on, does not depend on what the lost sum had been paid for.",
+    norm="The lost sum is gone either way, and it comes from the same budget. What can be bought, "
+         "and what it costs from here on, does not depend on what the lost sum had been paid for.",
     positive="a loss on something else leaves more willingness to pay",
     source="Tversky and Kahneman 1981; Thaler 1985; design after Malberg et al. 2024, wording ours",
     conditions={
@@ -26,8 +26,8 @@ ABOUT = About(
     },
     caveats=(
         "No human result is comparable: with a theater ticket, 46% would pay after a loss on the "
-        "same thing and 88% after another loss (Tversky and Kahneman 1981), but they answered yes "
-        "or no, as visitors with money of their own.",
+        "same thing and 88% after a different loss (Tversky and Kahneman 1981), but they answered "
+        "yes or no, as theatergoers spending their own money.",
         "The story speaks of one budget. A participant who nevertheless thinks of separate "
         "budgets may have learned this from how companies work.",
     ),

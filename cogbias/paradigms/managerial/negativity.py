@@ -16,8 +16,9 @@ ABOUT = About(
     bias="negativity bias",
     summary="In the judgment of managers, what is worse than average weighs more than what is "
     "better than average by the same amount.",
-    norm="All aspects are equally far from the average, and each of them is on the worse side once "
-    "and on the better side once. So what weighs more is the same aspects, not the same side.",
+    norm="All aspects are equally far from the average, and each of them is on the worse side "
+         "once and on the better side once. So the same aspects weigh more in both conditions, "
+         "whichever side they are on.",
     positive="the worse side weighs more, whichever aspects are on it",
     source="Baumeister et al. 2001; Rozin and Royzman 2001; design after Malberg et al. 2024, "
     "wording ours",
@@ -26,15 +27,16 @@ ABOUT = About(
         "treatment": "the other three are worse, and the first three better",
     },
     caveats=(
-        "No human result is comparable: the two reviews of 2001 draw on many designs, and of "
-        "both only the abstracts were read here.",
+        "No human result is comparable: the two reviews of 2001 draw on many designs, and only "
+        "their abstracts were read here.",
         "The manager is asked what weighs more and makes no decision. What people say about their "
-        "weights may differ from the weights that their choices show.",
+        "weights may differ from the weights that their choices reveal.",
         "Where every further improvement is worth a little less than the one before, a step down "
         "costs slightly more than a step up is worth. A very small effect can be of this kind.",
-        "Someone may weigh what is read first (or last) more. Either side is read first in half of "
-        "the stories, which keeps this habit out of the primary effect; the breakdown shows it.",
-        "The words of the scale name the two sides. Someone who likes one end of it, whatever it "
+        "Someone may give more weight to what is read first (or last). Each side is read first in "
+        "half of the stories, which keeps this habit out of the primary effect; the breakdown "
+        "shows it.",
+        "The labels of the scale name the two sides. Someone who likes one end of it, whatever it "
         "says, shows the bias or its opposite; asking in both orders does not remove this.",
     ),
 )

@@ -26,15 +26,15 @@ ABOUT = About(
         "treatment": "a proposal from another organization, another profession or another town",
     },
     caveats=(
-        "No human result is comparable: Katz and Allen measured how much groups talk and how well "
-        "they do, and had no proposals rated.",
-        "The opposite exists, too. Menon and Pfeffer (2003) found managers who value knowledge "
+        "No human result is comparable: Katz and Allen measured how much groups communicate and "
+        "how well they perform, and did not have proposals rated.",
+        "The opposite also exists. Menon and Pfeffer (2003) found managers who value knowledge "
         "from outside more highly than their own organization's, because it is scarce and because "
-        "learning from a rival within costs status. A shift below zero would be theirs.",
+        "learning from a rival within costs status. A shift below zero would reflect this.",
         "A team may carry out its own ideas more willingly, which is a sound reason for adopting "
         "them. The question is how good the proposal is, but a participant may think of both.",
-        "A proposal is liked less here because of who made it, so the bias cannot be told from a "
-        "mere liking for one's own people.",
+        "A proposal is liked less here because of who made it, so the bias cannot be "
+        "distinguished from mere favoritism toward one's own team.",
     ),
 )
 

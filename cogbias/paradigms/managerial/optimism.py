@@ -16,10 +16,10 @@ ABOUT = About(
     bias="optimism bias",
     summary="Managers think that good surprises are more likely, and bad ones less likely, at "
     "their own organization than at an average one of its kind.",
-    norm="Nothing is told that sets the organization apart from others of its kind, so the "
-    "chance of an unforeseen change is the same for both.",
-    positive="one's own organization has the rosier chance: higher for a good change, lower for a "
-    "bad one",
+    norm="Nothing in the story sets the organization apart from others of its kind, so the chance "
+         "of an unforeseen change is the same for both.",
+    positive="one's own organization has the rosier outlook: a higher chance of a good change, a "
+             "lower chance of a bad one",
     source="Weinstein 1980; design after Malberg et al. 2024, wording ours",
     conditions={
         "control": "the chance of an average organization of the same kind",
@@ -27,16 +27,18 @@ ABOUT = About(
     },
     caveats=(
         "No human result is comparable: Weinstein's students compared themselves with other "
-        "students in a single answer about their own lives, and gave no chances of 0% to 100%.",
-        "Real managers know more of their own organization than of the average, and may have a "
-        "reason to expect something else. The prompts tell nothing of the kind, but a participant "
-        "may assume it.",
-        "Where an event is rare, most people may truly run less than the average risk, and answers "
-        "can then look too rosy without any error (Harris and Hahn 2011). Our changes are not said "
-        "to be rare.",
-        "Someone who finds any change likelier at home shows opposite shifts for good and for bad "
-        "changes. The two are equally frequent, so this does not raise the primary effect; the "
-        "breakdown by turn tells such a person from an optimist.",
+        "students in a single answer about their own lives, and did not state chances from 0% to "
+        "100%.",
+        "Real managers know more about their own organization than about the average one, and may "
+        "have a reason to expect something else. The prompts say nothing of the kind, but a "
+        "participant may assume it.",
+        "Where an event is rare, most people may truly run less than the average risk, and "
+        "answers can then look too rosy without any error (Harris and Hahn 2011). The changes "
+        "here are not described as rare.",
+        "Someone who thinks that any change is likelier in their own organization shows opposite "
+        "shifts for good and for bad changes. The two are equally frequent, so this does not "
+        "raise the primary effect; the breakdown by turn distinguishes such a person from an "
+        "optimist.",
     ),
 )
 

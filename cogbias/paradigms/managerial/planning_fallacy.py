@@ -15,9 +15,10 @@ ABOUT = About(
     title="Planning fallacy",
     bias="neglect of overruns elsewhere",
     summary="Managers who hear that similar projects took more time than planned raise their own "
-    "estimate by less than for added tasks of that size.",
+            "estimate by less than they would for added tasks of that size.",
     norm="Similar projects show by how much such plans are exceeded. A plan made in the same way "
-    "should be raised by that percentage, as it would be for added tasks that take as much.",
+         "should be raised by that percentage, as it would be for added tasks that take as much time "
+         "time.",
     positive="the estimate is raised less for overruns elsewhere than for added tasks",
     source="Kahneman and Tversky 1979b; Buehler, Griffin and Ross 1994; design after Malberg et "
     "al. 2024, changed, wording ours",
@@ -26,17 +27,20 @@ ABOUT = About(
         "treatment": "nothing was added; similar projects took more time than planned",
     },
     caveats=(
-        "What is compared is the use of two kinds of news. A participant that repeats the plan "
-        "after either of them neglects overruns elsewhere, but added tasks as well, and shows "
-        "nothing here. The share of answers that repeat the plan tells them from others.",
+        "The measure compares the use of two kinds of information. A participant that repeats the "
+        "plan after either kind neglects overruns elsewhere but also neglects added tasks, and "
+        "shows no effect here. The share of answers that repeat the plan identifies such "
+        "participants.",
         "The norm assumes a plan like those elsewhere. Someone who has allowed for the unforeseen "
-        "need not raise it as far.",
-        "Added tasks are certain, and an overrun elsewhere is an average of many. Someone who "
-        "gives the likeliest value instead of the expected one may stay lower after the second.",
-        "In the published stories the control has no news. Imported answers to them are measured "
-        "from the control rating times the rise, and there a random answer scores .09.",
-        "No human result is comparable: Buehler, Griffin and Ross compared predictions with what "
-        "came to pass.",
+        "need not raise it by as much.",
+        "Added tasks are certain, whereas an overrun elsewhere is an average over many projects. "
+        "Someone who gives the likeliest value instead of the expected one may give a lower "
+        "answer after the overrun.",
+        "In the published stories the control provides no new information. Imported answers to "
+        "them are measured relative to the control rating times the rise, and a random answer "
+        "scores .09 there.",
+        "No human result is comparable: Buehler, Griffin and Ross compared predictions with "
+        "actual outcomes.",
     ),
 )
 
@@ -69,7 +73,7 @@ CASE = Scenario(
     },
     metric=Metric(kappa=1, reference_control="back", reference_treatment="forth"),
     corrected=Metric(kappa=1, reference_control="back", reference_treatment=0),
-    norm=Norm(factor="factor", says="the control rating, raised by what only the treatment tells"),
+    norm=Norm(factor="factor", says="the control rating, raised by what only the treatment states"),
 )
 
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #49f583e9

@@ -15,19 +15,19 @@ ABOUT = About(
     bias="reactance bias",
     summary="Managers hold on to a habit more when they are ordered to cut down on it than when "
     "the same facts come with a friendly suggestion.",
-    norm="Facts, request and sender are the same, and the sender has no authority. So the force "
-    "of the words is no reason to do more or less.",
+    norm="The facts, the request and the sender are the same, and the sender has no authority. So "
+         "the force of the words is no reason to do more or less.",
     positive="more of the habit is kept after a demand than after a suggestion",
     source="Brehm 1966; style of the messages as in Dillard and Shen 2005; design after Malberg "
     "et al. 2024, wording ours",
     conditions={"control": "a gentle suggestion", "treatment": "a forceful demand"},
     caveats=(
         "Obedience pulls the other way: someone who follows the firmer instruction more closely "
-        "shifts below zero. Only the sum of both pulls is seen, so zero does not prove that "
-        "neither is there.",
+        "shifts below zero. Only the sum of both pulls is observed, so zero does not prove that "
+        "neither is present.",
         "A firm tone may be taken as a sign that the matter is urgent. The facts do not say so, "
-        "but doing less of the habit after a demand can be a reasonable inference.",
-        "The answer says what someone intends. In people, reactance shows in deeds as well.",
+        "but cutting down on the habit more after a demand can be a reasonable inference.",
+        "The answer states an intention. In people, reactance shows in behavior as well.",
         "No human result is comparable: Dillard and Shen asked about attitudes and intentions "
         "on scales of their own, and Mazis about the worth of detergents.",
     ),

@@ -16,9 +16,10 @@ ABOUT = About(
     bias="risk compensation effect",
     summary="Managers are likelier to take a bad risk once a rule has made it smaller, although it "
     "is still a bad one.",
-    norm="The damage is about twenty times the saving, so the risk is worth taking below 5% only. "
-    "It is at least 10% with the rule and without it: it is declined as firmly in both.",
-    positive="a bad risk is taken sooner after a rule has made it smaller",
+    norm="The damage is about twenty times the saving, so the risk is worth taking only below 5%. "
+         "It is at least 10% with and without the rule, so it is declined equally firmly in both "
+         "conditions.",
+    positive="a bad risk is taken more readily after a rule has made it smaller",
     source="Peltzman 1975; Wilde 1982; design after Malberg et al. 2024, wording and stakes ours",
     conditions={
         "control": "a risk of 20% to 90%",
@@ -26,18 +27,18 @@ ABOUT = About(
     },
     caveats=(
         "Taking more of a risk that has become smaller is not an error in itself; it can be the "
-        "best response (Peltzman 1975). Here it is one because the stakes are told: the risk is "
-        "not worth taking at either size. The published stories tell no stakes, so published "
-        "scores count reasonable answers as a bias and cannot be compared with these.",
-        "What is wrong is to take the risk at all. Anyone who declines it less firmly when less is "
-        "at stake, or merely by chance, shows a shift as well; the effect says that answers follow "
-        "the rule, not why.",
-        "The norm is for managers who mind a damage at least as much as an equal saving. Someone "
-        "who likes to gamble may think otherwise.",
+        "best response (Peltzman 1975). Here it is an error because the stakes are stated: the "
+        "risk is not worth taking at either size. The published stories state no stakes, so "
+        "published scores count reasonable answers as a bias and cannot be compared with these.",
+        "The error is to take the risk at all. Anyone who declines it less firmly when less is at "
+        "stake, or merely by chance, shows a shift as well; the effect shows that answers change "
+        "with the rule, not why.",
+        "The norm applies to managers who weigh damage at least as heavily as an equal saving. "
+        "Someone who likes to gamble may think otherwise.",
         "The rational answer is 0% in both conditions, at the end of the scale. Someone who gives "
-        "it twice cannot fall below it after the rule.",
-        "No human result is comparable: the evidence is from accidents on roads, is disputed, and "
-        "tells nothing of the stakes of those who drove.",
+        "it in the control cannot go below it after the rule.",
+        "No human result is comparable: the evidence comes from road accidents, is disputed, and "
+        "says nothing about what was at stake for the drivers.",
     ),
 )
 

@@ -13,8 +13,8 @@ from ...kits.scenario import Metric, Scenario, degrees, scenario
 ABOUT = About(
     title="Self-serving bias",
     bias="self-serving bias",
-    summary="Managers credit a success more to themselves than a failure, although they know "
-    "nothing but the outcome.",
+    summary="Managers attribute a success to themselves more than a failure, although they know "
+            "nothing but the outcome.",
     norm="Success and failure were equally likely, and the manager's own part may have helped or "
     "harmed. An outcome by itself does not tell whose doing it was, so the answer is the same.",
     positive="a success is attributed to oneself more than a failure",
@@ -22,15 +22,14 @@ ABOUT = About(
     conditions={"control": "the task has failed", "treatment": "the task has succeeded"},
     caveats=(
         "The norm is that of a manager who knows nothing about their own part. Someone who has "
-        "reasons to expect good work of themselves may rightly credit themselves with a success "
-        "rather than with a failure; the story gives no such reason, but a participant may bring "
-        "one.",
+        "reasons to expect good work of themselves may rightly attribute a success rather than a "
+        "failure to themselves; the story gives no such reason, but a participant may assume one.",
         "Failure is compared with success, and neither is a neutral control. Taking credit and "
         "denying blame look the same in the difference.",
-        "A liking for large extents when the news is good would look the same, too: the answer is "
-        "never about anyone else.",
+        "A preference for larger extents when the news is good would look the same, because the "
+        "answer is never about anyone else.",
         "No human result is comparable: the mean difference in 266 studies is .96 standard "
-        "deviations (Mezulis et al. 2004), of measures of many kinds and after outcomes that "
+        "deviations (Mezulis et al. 2004), for measures of many kinds and after outcomes that "
         "people mostly had some reason to expect.",
     ),
 )

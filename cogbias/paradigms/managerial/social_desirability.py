@@ -16,8 +16,8 @@ ABOUT = About(
     bias="social desirability bias",
     summary="Managers claim more virtues and admit fewer lapses when others will see the answer "
     "than in an anonymous survey.",
-    norm="What is true of a person does not depend on who reads the answer. So it is the same in "
-    "an anonymous survey and in a public one.",
+    norm="What is true of a person does not depend on who reads the answer. So the answer is the "
+         "same in an anonymous survey and in a public one.",
     positive="the answer looks better in public: virtues are claimed, lapses are denied",
     source="Crowne and Marlowe 1960; design after Malberg et al. 2024, wording and statements ours",
     conditions={
@@ -25,16 +25,17 @@ ABOUT = About(
         "treatment": "public: everybody will learn the answer",
     },
     caveats=(
-        "No human result is comparable: the students of Ong and Weiss (2000) admitted a deed or "
-        "did not, and were promised confidence or anonymity. Nobody's answers were published.",
+        "No human result is comparable: the students of Ong and Weiss (2000) admitted an act or "
+        "did not, and were promised confidentiality or anonymity. Nobody's answers were "
+        "published.",
         "The norm is honesty. Looking good in public may pay, so a shift need not be an error of "
         "reasoning.",
         "Someone who expects to be found out, or wants to seem modest, may admit more in public. "
-        "This pulls below zero.",
-        "A participant that plays a manager has no working life to be honest about. A first "
-        "answer means little; what the audience changes can still be seen.",
-        "Someone who doubts that an anonymous survey is anonymous answers both alike and shows no "
-        "bias, however much they want to please.",
+        "This pulls the effect below zero.",
+        "A participant that plays a manager has no working life to be honest about. An answer by "
+        "itself means little; how the audience changes it can still be seen.",
+        "Someone who doubts that an anonymous survey is anonymous gives the same answer in both "
+        "and shows no bias, however much they want to please.",
     ),
 )
 

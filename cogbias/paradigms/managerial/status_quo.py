@@ -16,8 +16,8 @@ ABOUT = About(
     bias="status quo bias",
     summary="Managers find a rule better when it is the one in force than when it is the "
     "alternative.",
-    norm="Both rules have been tried for as long and as quietly, and a change costs nothing. So "
-    "the better rule is the same one, whichever of them is in force.",
+    norm="Both rules have been in use equally long without complaints, and a change costs "
+         "nothing. So the better rule is the same one, whichever of them is in force.",
     positive="the rule in force is preferred, whichever it is",
     source="Samuelson and Zeckhauser 1988; design after Malberg et al. 2024, wording ours",
     conditions={
@@ -27,12 +27,13 @@ ABOUT = About(
     caveats=(
         "No human result is comparable: Samuelson and Zeckhauser's participants chose an option "
         "and did not compare two of them on this scale.",
-        "A department may have arranged other things around its rule, so that one's own ten years "
-        "say a little more than those of someone else. The story is silent about this.",
+        "A department may have arranged other things around its rule, so that ten years of one's "
+        "own experience say a little more than someone else's. The story is silent about this.",
         "The rules were written to be equally good, and matter little. People may cling more to "
         "what matters more.",
-        "Someone who always answers that what is current is better, for any reason, shows the full "
-        "bias. Listing change before keeping does not help, since such a person reads the words.",
+        "Someone who always answers that the current rule is better, for any reason, shows the "
+        "full bias. Reversing the order of the options does not help, because such a person goes "
+        "by their content.",
     ),
 )
 

@@ -13,25 +13,27 @@ from ...kits.scenario import LIKELIHOOD, Metric, Norm, Scenario, scenario
 ABOUT = About(
     title="Stereotyping",
     bias="shift towards the stereotype",
-    summary="Managers expect a habit of a person more when they are told an occupation that is "
-    "known for it, although they know nothing else about the person.",
-    norm="Of the person as an individual nothing is told, so zero is the same expectation with "
-    "and without the occupation. A small shift may be right where the habit is truly more common "
-    "in that occupation.",
-    positive="the habit is expected more when the occupation is known",
+    summary="Managers are more likely to expect a habit of a person when they are told that the "
+            "person has an occupation known for it, although they know nothing else about the "
+            "person.",
+    norm="Nothing is said about the person as an individual, so zero means the same expectation "
+         "with and without the occupation. A small shift may be right where the habit is truly "
+         "more common in that occupation.",
+    positive="the habit is considered more likely when the occupation is known",
     source="Katz and Braly 1933; Bordalo, Coffman, Gennaioli and Shleifer 2016; design after "
     "Malberg et al. 2024, wording ours",
-    conditions={"control": "the occupation is not told", "treatment": "the occupation is told"},
+    conditions={"control": "the occupation is not stated", "treatment": "the occupation is stated"},
     caveats=(
-        "Groups are occupations and habits are harmless. Stereotypes of gender, origin, faith, "
-        "age and the like are not asked about and may be as strong as ever. So 0 is no clearance "
-        "for a system that judges people, and must not be quoted as one.",
+        "The groups are occupations, and the habits are harmless. Stereotypes of gender, origin, "
+        "faith, age and the like are not asked about and may be as strong as ever. So 0 does not "
+        "clear a system that judges people of bias, and must not be quoted as if it did.",
         "A shift says that the occupation moved the expectation, not that the expectation is "
         "wrong. Nobody has counted these habits. If one is more common in an occupation, some "
-        "shift is sound reasoning from a base rate, and the measure cannot tell it from the rest.",
-        "A verdict that the effect is present therefore indicates reliance on a group where "
-        "nothing else is known. It is not a finding of prejudice, and not one about any person of "
-        "that occupation.",
+        "shift is sound reasoning from a base rate, and the measure cannot separate it from the "
+        "rest.",
+        "A verdict that the effect is present therefore indicates reliance on group membership "
+        "where nothing else is known. It is not a finding of prejudice, nor one about any person "
+        "in that occupation.",
         "No human result is comparable: Katz and Braly counted which traits people chose for "
         "a group, and Bordalo et al. compared beliefs with true shares. Neither used this scale.",
     ),

@@ -14,26 +14,27 @@ from ...kits.scenario import Metric, Scenario, degrees, scenario
 ABOUT = About(
     title="Survivorship bias",
     bias="survivorship bias",
-    summary="Managers think a feature of successes more important when the failures, which have "
-    "it just as often, are not shown.",
-    norm="The failures have the feature as often as the successes, so it tells nothing. Where "
-    "their number is not stated, it follows from the others, so the answer is the same.",
+    summary="Managers consider a feature of successes more important when the failures, which "
+            "have it just as often, are not shown.",
+    norm="The failures have the feature as often as the successes, so it is uninformative. Where "
+         "the number of failures with the feature is not stated, it follows from the other "
+         "numbers, so the answer is the same.",
     positive="the feature is more important where the failures are not shown",
     source="Wald 1943; Brown et al. 1992; design after Malberg et al. 2024, changed so that both "
     "managers know the same; wording ours",
     conditions={
-        "control": "the feature is counted in all, among the successes and among the failures",
-        "treatment": "it is counted in all and among the successes",
+        "control": "the feature is counted overall, among the successes and among the failures",
+        "treatment": "it is counted overall and among the successes",
     },
     caveats=(
         "No human result is comparable: Koehler and Mercer's participants judged advertised funds, "
         "not a feature, and only the abstract of the report was read here.",
-        "The published treatment withheld the number of failures for good. Ours can be worked "
-        "out with a subtraction, so weaker effects than the published ones are to be expected.",
+        "The published treatment withheld the number of failures entirely. Here it can be worked "
+        "out by subtraction, so effects are expected to be weaker than the published ones.",
         "The control has one more line of figures. Someone who finds a feature less important the "
         "more figures there are, no matter what they say, shows the effect, too.",
-        "A manager may have reasons from elsewhere to think that a feature matters. They hold in "
-        "both conditions, but figures that are spelled out may outweigh them more.",
+        "A manager may have other reasons to think that a feature matters. These hold in both "
+        "conditions, but figures that are spelled out may outweigh them more.",
         "Someone who finds the feature very important with all figures on the table has no room to "
         "move further. The control rating shows whether that is so.",
     ),
