@@ -529,9 +529,8 @@ def _of_two_sides(published: bool) -> tuple[Contrast, ...]:
     "What is defined for bets with two sides only."
     kind, title = "belief_conditioned", "Accuracy by its own values"
     told = (
-    "values and bets in the published order; the value questions name the expensive item "
-        "first"
-)
+        "values and bets in the published order; the value questions name the expensive item first"
+    )
     beside = {"include": "is_published", "note": told}
     found = [
         scored(kind, title, kind, "bet"),

@@ -618,15 +618,15 @@ def _contrasts_of_ratings(about: About, case: Scenario) -> Iterator[Contrast]:
         yield _of_ratings("rating_nearer", title)
     else:
         title = f"{about.title}: shift in the rating"
-        note = f"in units of the scale length, in the direction of the bias; zero is {case.norm.says}"
+        note = (
+            f"in units of the scale length, in the direction of the bias; zero is {case.norm.says}"
+        )
         meant = {} if case.norm.is_same else {"sense": "shift"}
         yield _of_ratings("rating_shift", title, note=note, **scaled, **meant)
         title = "Pairs that shift toward the bias, minus away from it"
         yield _of_ratings("rating_direction", title)
     published = {"unit": "m", "replication": True}
-    note = (
-    "depends on where on the scale an answer lies; compare with the score of random answers"
-)
+    note = "depends on where on the scale an answer lies; compare with the score of random answers"
     yield _of_ratings("rating_m", "Published score (m)", note=note, **published)
     if case.corrected:
         title = "Published score with corrected parameters (m)"

@@ -441,7 +441,7 @@ VARIANT_FACTORS = {
     "flag": "what to know about this variant",
     "truth": "the right answer, where there is one",
     "n_options": "number of options offered, or of whole numbers whose probabilities can be "
-                 "requested",
+    "requested",
 }
 NUMBER_FACTORS = VARIANT_FACTORS | {
     "lowest": "smallest number that counts as an answer",

@@ -23,7 +23,7 @@ ABOUT = About(
     caveats=(
         "The wording is ours, so nothing here is a published question.",
         "Free-form answers are read; an answer that names no side and does not say neither, such "
-        "as \"I would not bet\", counts as unreadable and is shown as such.",
+        'as "I would not bet", counts as unreadable and is shown as such.',
         "No order of choices is shown, so there is none to counterbalance. The winning side is "
         "named first as often as the losing one.",
     ),

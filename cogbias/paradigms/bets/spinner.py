@@ -14,10 +14,10 @@ ABOUT = About(
     title="Bets on a spinner",
     bias="lapse in bets",
     summary="One sector of a spinner wins an item, another loses one, and on the third nothing "
-            "happens. One of the two items is worth far more. The question is which sector to bet "
-            "on, if any.",
+    "happens. One of the two items is worth far more. The question is which sector to bet "
+    "on, if any.",
     norm="Back the winning sector when the expensive item can be won and the cheap one lost; do "
-         "not bet when it is the other way around. No other choice has as large an expected gain.",
+    "not bet when it is the other way around. No other choice has as large an expected gain.",
     positive="more correct choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name more than two outcomes as what comes next",
     conditions={"bet": "a bet involving one expensive and one cheap item"},

@@ -17,8 +17,8 @@ ABOUT = About(
     "one, and one of the two items is worth far more. The question is which color to bet on, if "
     "any.",
     norm="Back the winning color when the expensive item can be won and the cheap one lost, even "
-         "if it is the less likely one; do not bet when it is the other way around. No other "
-         "choice has as large an expected gain.",
+    "if it is the less likely one; do not bet when it is the other way around. No other "
+    "choice has as large an expected gain.",
     positive="more correct choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name unequal chances as what comes next",
     conditions={"bet": "a bet involving one expensive and one cheap item"},

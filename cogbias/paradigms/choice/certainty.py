@@ -286,7 +286,7 @@ CONTRASTS = (
         score=_SCORE_OF_TARGET,
         where=_CERTAINTY_DESIGNS,
         note="includes the four published common-ratio sets that do not scale both chances by the "
-             "same factor, if these were asked",
+        "same factor, if these were asked",
     ),
     Contrast(
         "possibility_effect",
@@ -369,8 +369,8 @@ PARADIGM = Paradigm(
     title="The certainty effect",
     bias="certainty effect",
     summary="People give up expected money for a prize that is certain, and stop doing so once "
-            "the same prize is merely likely. No single scale of values can account for both "
-            "choices.",
+    "the same prize is merely likely. No single scale of values can account for both "
+    "choices.",
     norm="Anyone who maximizes expected utility prefers the same lottery in both conditions, "
     "because both lotteries change in the same way.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",

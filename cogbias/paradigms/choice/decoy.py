@@ -468,7 +468,7 @@ PARADIGM = Paradigm(
     "option more attractive. The decoy changes choices even though nobody should choose "
     "it.",
     norm="An option that another one beats in every respect can be disregarded, so the odds "
-         "between the other two must stay as they were.",
+    "between the other two must stay as they were.",
     positive="the option that beats the decoy gains on its competitor when the decoy is there",
     source="Huber, Payne and Puto 1982; design of Itzhak et al., TACL 2024",
     factors=FACTORS,

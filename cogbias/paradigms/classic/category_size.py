@@ -19,9 +19,9 @@ ABOUT = About(
     title="Category size",
     bias="category size bias",
     summary="People think that an object is more likely to be drawn when it belongs to a large "
-            "category, although its category does not matter.",
+    "category, although its category does not matter.",
     norm="Each of the numbered objects is equally likely, so the answer is 100 divided by their "
-         "number in both conditions.",
+    "number in both conditions.",
     positive="the stated probability is higher when the category is large",
     source="Isaac and Brough 2014, study 1; "
     "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",

@@ -33,9 +33,9 @@ ABOUT = About(
     title="Endowment",
     bias="endowment effect",
     summary="People ask more for an object they own than they would pay for it if it belonged to "
-            "someone else, even when chance made them its owner.",
+    "someone else, even when chance made them its owner.",
     norm="What a cheap good is worth to someone does not depend on who owns it, so the lowest "
-         "selling price is about the same as the highest buying price.",
+    "selling price is about the same as the highest buying price.",
     positive="owners ask more than buyers would pay",
     source="Kahneman, Knetsch and Thaler 1990; "
     "adapted for language models in M. Mohr's master's thesis, whose design is replicated here",

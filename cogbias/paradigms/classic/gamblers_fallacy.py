@@ -172,7 +172,7 @@ PARADIGM = classic(
     published(
         title="Effect size of the coin (d)",
         note="Cohen's d of the published coin, asked about the other side; positive is the "
-             "gambler's fallacy",
+        "gambler's fallacy",
         where=DUE,
     ),
     against(
@@ -195,7 +195,7 @@ PARADIGM = classic(
     items_from=items_from,
     factors={
         "side": "tails: asks about the side that did not come up; heads: asks about the side of "
-                "the streak"
+        "the streak"
     },
     levels={"side": ("tails", "heads")},
 )

@@ -20,7 +20,7 @@ ABOUT = About(
     title="Loss aversion",
     bias="reflection of risk attitude",
     summary="People avoid a gamble for a gain and take the same gamble to avoid a loss, although "
-            "the final amounts are the same.",
+    "the final amounts are the same.",
     norm="Anyone who looks at final wealth chooses the same in both conditions, "
     "because every option leads to the same amounts with the same chances.",
     positive="the gamble is taken more often when the same outcome is a loss",

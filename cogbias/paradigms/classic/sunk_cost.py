@@ -23,7 +23,7 @@ ABOUT = About(
     summary="People stick with what they paid more for, even when they would enjoy something "
     "else more and the money is gone either way.",
     norm="What was paid is lost with either choice, so it is no reason for choosing either. "
-         "Anyone who looks ahead takes the one they will enjoy more, whatever the prices.",
+    "Anyone who looks ahead takes the one they will enjoy more, whatever the prices.",
     positive="the less liked option is taken more often when more was paid for it",
     source="Arkes and Blumer 1985, experiment 1, which had no control group; "
     "equal prices were added by the thesis whose design is replicated here",

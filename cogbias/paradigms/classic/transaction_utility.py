@@ -21,7 +21,7 @@ ABOUT = About(
     title="Transaction utility",
     bias="transaction utility",
     summary="People make a detour to save a few dollars on something cheap but not to save the "
-            "same amount on something expensive. They value the bargain, not the money.",
+    "same amount on something expensive. They value the bargain, not the money.",
     norm="The saving and the drive are the same in both conditions. "
     "Anyone who weighs dollars against minutes drives for both products or for neither.",
     positive="the drive is made more often for the cheap product, at the same saving",

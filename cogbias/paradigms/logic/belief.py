@@ -327,7 +327,7 @@ _MEASURES = (
         weights=_BELIEF,
         include="premises_consistent",
         note="acceptance of believable minus unbelievable conclusions, beyond the same difference "
-             "for their twins with invented nouns",
+        "for their twins with invented nouns",
     ),
     Contrast(
         "criterion_shift",
@@ -364,7 +364,7 @@ _MEASURES = (
         treatment="control",
         weights=_BELIEF,
         note="believability is that of the twin with real nouns, so anything but zero is due to "
-             "form or chance",
+        "form or chance",
         **_ONE_CONDITION,
     ),
     Contrast(
@@ -372,7 +372,7 @@ _MEASURES = (
         "Logic index, real nouns",
         weights=_LOGIC,
         note="raw acceptance, valid minus invalid arguments; positive values mean that answers "
-             "follow logic",
+        "follow logic",
         **_ONE_CONDITION,
     ),
     Contrast(
@@ -381,7 +381,7 @@ _MEASURES = (
         kind="accuracy",
         weights=_weights_of_cells(0.25, 0.25, -0.25, -0.25),
         note="share of correct choices: .5 plus the weighted sum; .5 is guessing, and a positive "
-             "sum means that answers follow logic",
+        "sum means that answers follow logic",
         **_ONE_CONDITION,
     ),
     Contrast(
@@ -489,9 +489,9 @@ PARADIGM = Paradigm(
     "yes when they believe the conclusion and no when they do not, "
     "whatever the premises say.",
     norm="Logic: whether an argument is valid depends on its form alone, so the correct choice is "
-         "the same for believable, unbelievable and invented conclusions.",
+    "the same for believable, unbelievable and invented conclusions.",
     positive="believable conclusions are accepted more often than unbelievable ones, beyond the "
-             "same difference for their twins with invented nouns",
+    "same difference for their twins with invented nouns",
     source="Evans, Barston and Pollard 1983; layout of Dasgupta et al. 2022 and Itzhak et al., "
     "TACL 2024",
     factors=FACTORS,

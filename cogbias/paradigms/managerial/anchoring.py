@@ -15,9 +15,9 @@ ABOUT = About(
     title="Anchoring of a manager's share",
     bias="anchoring effect",
     summary="Managers who have compared the share they will give with a randomly drawn number "
-            "give a share that is closer to this number.",
+    "give a share that is closer to this number.",
     norm="A randomly drawn number says nothing about the purposes between which something is "
-         "divided, so the share is the same with and without it.",
+    "divided, so the share is the same with and without it.",
     positive="the share is closer to the number that was drawn",
     source="Tversky and Kahneman 1974; Northcraft and Neale 1987; design after Malberg et al. "
     "2024, wording ours",

@@ -17,7 +17,7 @@ ABOUT = About(
     summary="People explain what a colleague did by the colleague's character, and what they did "
     "themselves by the circumstances.",
     norm="What is said about the act and its two reasons is the same, no matter who acted. So a "
-         "reason explains the act of a colleague as well as one's own.",
+    "reason explains the act of a colleague as well as one's own.",
     positive="a colleague's character is blamed more than one's own",
     source="Ross 1977; Jones and Nisbett 1971; design after Malberg et al. 2024, wording ours",
     conditions={"control": "you did it", "treatment": "a colleague of yours did it"},

@@ -15,9 +15,9 @@ ABOUT = About(
     title="Availability heuristic",
     bias="availability bias",
     summary="Managers who have come across a launch elsewhere think that their own will end in "
-            "the same way, although there are many such launches and both outcomes occur.",
+    "the same way, although there are many such launches and both outcomes occur.",
     norm="A single launch by an organization of another kind, one of many whose mixed outcomes "
-         "are known, provides no new information. So it leaves the probability unchanged.",
+    "are known, provides no new information. So it leaves the probability unchanged.",
     positive="the outcome of the launch that comes to mind is thought more probable",
     source="Tversky and Kahneman 1973; design after Malberg et al. 2024, wording ours",
     conditions={

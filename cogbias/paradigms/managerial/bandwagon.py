@@ -15,7 +15,7 @@ ABOUT = About(
     title="Bandwagon effect",
     bias="bandwagon effect",
     summary="Managers agree with an opinion more when a growing number of their colleagues hold "
-            "it, although no argument has been added.",
+    "it, although no argument has been added.",
     norm="Both opinions are equally well founded, and the arguments stay the same. So the "
     "preferred opinion is the same one, whichever of them gains ground.",
     positive="the opinion that gains ground is agreed with more, whichever it is",

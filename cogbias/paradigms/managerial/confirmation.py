@@ -16,13 +16,13 @@ ABOUT = About(
     summary="Managers look into fewer arguments against a plan once they have decided on it, "
     "although they could still change their minds.",
     norm="After the decision, the arguments are just as new, as costly to look into and as free "
-         "to act on as before it, so just as many of them deserve an hour.",
+    "to act on as before it, so just as many of them deserve an hour.",
     positive="fewer arguments against a plan are looked into once it has been decided on",
     source="Wason 1960; Jonas et al. 2001; design after Malberg et al. 2024, wording ours",
     conditions={
         "control": "what is known favors the plan; no decision has been made yet",
         "treatment": "what is known favors the plan; it has been decided on, but this can still "
-                     "be changed",
+        "be changed",
     },
     caveats=(
         "No human result is comparable: over many studies people prefer information that agrees "

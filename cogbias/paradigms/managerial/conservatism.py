@@ -14,7 +14,7 @@ ABOUT = About(
     title="Conservatism",
     bias="conservatism bias",
     summary="Managers stick with the alternative whose evidence came first, although just as much "
-            "evidence for the other one came later.",
+    "evidence for the other one came later.",
     norm="The same six reports have the same weight in any order, so the answer does not depend "
     "on which of them came first.",
     positive="the alternative whose evidence came first is rated higher",

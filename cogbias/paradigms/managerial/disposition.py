@@ -17,8 +17,8 @@ ABOUT = About(
     summary="Of two holdings of equal value and equal prospects, managers sell the one that gained "
     "and keep the one that lost.",
     norm="Both are worth the same and have the same prospects, so it makes no difference which of "
-         "them was bought for less. Anyone who likes one of them better keeps that one, gain or "
-         "loss.",
+    "them was bought for less. Anyone who likes one of them better keeps that one, gain or "
+    "loss.",
     positive="the holding that gained is sold, whichever it is",
     source="Shefrin and Statman 1985; design after Malberg et al. 2024, wording ours",
     conditions={

@@ -15,9 +15,9 @@ ABOUT = About(
     title="Endowment effect",
     bias="endowment effect",
     summary="Managers ask more for an asset that they own than they would pay for the same asset "
-            "if someone else owned it.",
+    "if someone else owned it.",
     norm="What an asset is worth to a manager does not depend on who owns it. The lowest selling "
-         "price and the highest buying price are the same.",
+    "price and the highest buying price are the same.",
     positive="the selling price is above the buying price",
     source="Kahneman, Knetsch and Thaler 1990; design after Malberg et al. 2024, wording ours",
     conditions={"control": "you own it and may sell it", "treatment": "you may buy it"},

@@ -16,7 +16,7 @@ ABOUT = About(
     summary="Managers put more money into a failing plan when they started it themselves than when "
     "they inherited it.",
     norm="What counts is what the plan will bring from here on. Who started it is in the past, so "
-         "both managers change its funding by the same amount.",
+    "both managers change its funding by the same amount.",
     positive="one's own failing plan gets more than a predecessor's",
     source="Staw 1976; design after Malberg et al. 2024, wording ours",
     conditions={

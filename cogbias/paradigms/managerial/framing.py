@@ -17,7 +17,7 @@ ABOUT = About(
     summary="Managers rate a unit lower when they hear how much of its work failed than when they "
     "hear how much succeeded.",
     norm="A share of successes and the remaining share of failures are one and the same fact, so "
-         "a unit is rated the same after either.",
+    "a unit is rated the same after either.",
     positive="the unit is rated worse when described by its failures than by its successes",
     source="Levin and Gaeth 1988; Tversky and Kahneman 1981; design after Malberg et al. 2024, "
     "wording ours",

@@ -17,9 +17,9 @@ ABOUT = About(
     summary="What others think of one feature of a product colors what managers expect of another "
     "feature that has nothing to do with it.",
     norm="An opinion about one feature says nothing about an unrelated one, so the same is "
-         "expected of it with and without that opinion.",
+    "expected of it with and without that opinion.",
     positive="the second feature is expected to be as good or as bad as the first one is said to "
-             "be",
+    "be",
     source="Thorndike 1920; Nisbett and Wilson 1977; design after Malberg et al. 2024, "
     "wording ours",
     conditions={

@@ -15,11 +15,11 @@ ABOUT = About(
     title="Hindsight bias",
     bias="hindsight bias",
     summary="Managers who know how a figure has changed think that experts who did not know the "
-            "change predicted something close to it.",
+    "change predicted something close to it.",
     norm="The experts had nothing but a note, which the manager has, too. So the guess about their "
     "predictions is based on the note alone and is the same whether or not the outcome is known.",
     positive="the guess about the experts' predictions is closer to an outcome that the experts "
-             "did not know",
+    "did not know",
     source="Fischhoff 1975; Camerer, Loewenstein and Weber 1989; design after Malberg et al. 2024, "
     "wording ours",
     conditions={

@@ -17,7 +17,7 @@ ABOUT = About(
     summary="Managers' preference for a smaller payment over a larger one some months later is "
     "stronger when the smaller one is paid now than when it is paid in a year.",
     norm="Both choices involve the same wait for the same extra money. Anyone who discounts at a "
-         "fixed rate, high or low, prefers the same scheme equally strongly in both.",
+    "fixed rate, high or low, prefers the same scheme equally strongly in both.",
     positive="the sooner payment is preferred more strongly when it is paid now",
     source="Ainslie 1975; Thaler 1981; design after Malberg et al. 2024, wording and sums ours",
     conditions={

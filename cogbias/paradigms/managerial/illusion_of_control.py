@@ -23,10 +23,10 @@ ABOUT = About(
     title="Illusion of control",
     bias="illusion of control",
     summary="Managers expect more success from what they are in charge of than from the same "
-            "thing when others are in charge, although chance decides and nobody can influence "
-            "the outcome.",
+    "thing when others are in charge, although chance decides and nobody can influence "
+    "the outcome.",
     norm="A draw, strangers or nature decide, and the person in charge only keeps a list. So the "
-         "expected share is the same, no matter who keeps the list or how the list came about.",
+    "expected share is the same, no matter who keeps the list or how the list came about.",
     positive="more success is expected from what one is in charge of",
     source="Langer 1975; design after Malberg et al. 2024, wording ours",
     conditions={

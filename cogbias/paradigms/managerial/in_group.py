@@ -15,7 +15,7 @@ ABOUT = About(
     title="In-group bias",
     bias="in-group bias",
     summary="Of two people who deserve a reward equally, managers prefer the one with whom they "
-            "share a former occupation.",
+    "share a former occupation.",
     norm="What X and Y have done is the same in both conditions, and the reward is for that. Which "
     "occupation the manager used to have does not bear on it.",
     positive="the person of one's own former occupation is rewarded",

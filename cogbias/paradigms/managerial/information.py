@@ -16,7 +16,7 @@ ABOUT = About(
     summary="Managers want to know more before they decide, even when they are confident enough to "
     "decide without it.",
     norm="Information is worth wanting only to the extent that it can change the decision. The "
-         "need for it therefore depends on the lack of confidence and does not exceed it.",
+    "need for it therefore depends on the lack of confidence and does not exceed it.",
     positive="more information is wanted than the lack of confidence calls for",
     source="Baron, Beattie and Hershey 1988; design after Malberg et al. 2024, wording ours",
     conditions={

@@ -19,8 +19,8 @@ ABOUT = About(
     summary="Managers prefer a sure profit to a gamble that is worth the same on average but may "
     "end in a loss.",
     norm="The sums are small for the organization, it decides on such sums often, and both "
-         "projects have the same mean. So any preference is for the same project, whichever of "
-         "them is the sure one.",
+    "projects have the same mean. So any preference is for the same project, whichever of "
+    "them is the sure one.",
     positive="the sure profit is preferred, whichever project brings it",
     source="Kahneman and Tversky 1979; Tversky and Kahneman 1992; design after Malberg et al. "
     "2024, wording and sums ours",

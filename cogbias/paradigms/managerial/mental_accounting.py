@@ -17,7 +17,7 @@ ABOUT = About(
     summary="Managers are less willing to pay for something after losing a sum on that same thing "
     "than after losing the same sum on something else.",
     norm="The lost sum is gone either way, and it comes from the same budget. What can be bought, "
-         "and what it costs from here on, does not depend on what the lost sum had been paid for.",
+    "and what it costs from here on, does not depend on what the lost sum had been paid for.",
     positive="a loss on something else leaves more willingness to pay",
     source="Tversky and Kahneman 1981; Thaler 1985; design after Malberg et al. 2024, wording ours",
     conditions={

@@ -17,8 +17,8 @@ ABOUT = About(
     summary="In the judgment of managers, what is worse than average weighs more than what is "
     "better than average by the same amount.",
     norm="All aspects are equally far from the average, and each of them is on the worse side "
-         "once and on the better side once. So the same aspects weigh more in both conditions, "
-         "whichever side they are on.",
+    "once and on the better side once. So the same aspects weigh more in both conditions, "
+    "whichever side they are on.",
     positive="the worse side weighs more, whichever aspects are on it",
     source="Baumeister et al. 2001; Rozin and Royzman 2001; design after Malberg et al. 2024, "
     "wording ours",

@@ -17,9 +17,9 @@ ABOUT = About(
     summary="Managers think that good surprises are more likely, and bad ones less likely, at "
     "their own organization than at an average one of its kind.",
     norm="Nothing in the story sets the organization apart from others of its kind, so the chance "
-         "of an unforeseen change is the same for both.",
+    "of an unforeseen change is the same for both.",
     positive="one's own organization has the rosier outlook: a higher chance of a good change, a "
-             "lower chance of a bad one",
+    "lower chance of a bad one",
     source="Weinstein 1980; design after Malberg et al. 2024, wording ours",
     conditions={
         "control": "the chance of an average organization of the same kind",

@@ -15,10 +15,10 @@ ABOUT = About(
     title="Planning fallacy",
     bias="neglect of overruns elsewhere",
     summary="Managers who hear that similar projects took more time than planned raise their own "
-            "estimate by less than they would for added tasks of that size.",
+    "estimate by less than they would for added tasks of that size.",
     norm="Similar projects show by how much such plans are exceeded. A plan made in the same way "
-         "should be raised by that percentage, as it would be for added tasks that take as much time "
-         "time.",
+    "should be raised by that percentage, as it would be for added tasks that take as much time "
+    "time.",
     positive="the estimate is raised less for overruns elsewhere than for added tasks",
     source="Kahneman and Tversky 1979b; Buehler, Griffin and Ross 1994; design after Malberg et "
     "al. 2024, changed, wording ours",

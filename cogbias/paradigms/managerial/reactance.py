@@ -16,7 +16,7 @@ ABOUT = About(
     summary="Managers hold on to a habit more when they are ordered to cut down on it than when "
     "the same facts come with a friendly suggestion.",
     norm="The facts, the request and the sender are the same, and the sender has no authority. So "
-         "the force of the words is no reason to do more or less.",
+    "the force of the words is no reason to do more or less.",
     positive="more of the habit is kept after a demand than after a suggestion",
     source="Brehm 1966; style of the messages as in Dillard and Shen 2005; design after Malberg "
     "et al. 2024, wording ours",

@@ -17,8 +17,8 @@ ABOUT = About(
     summary="Managers are likelier to take a bad risk once a rule has made it smaller, although it "
     "is still a bad one.",
     norm="The damage is about twenty times the saving, so the risk is worth taking only below 5%. "
-         "It is at least 10% with and without the rule, so it is declined equally firmly in both "
-         "conditions.",
+    "It is at least 10% with and without the rule, so it is declined equally firmly in both "
+    "conditions.",
     positive="a bad risk is taken more readily after a rule has made it smaller",
     source="Peltzman 1975; Wilde 1982; design after Malberg et al. 2024, wording and stakes ours",
     conditions={

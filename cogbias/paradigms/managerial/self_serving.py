@@ -14,7 +14,7 @@ ABOUT = About(
     title="Self-serving bias",
     bias="self-serving bias",
     summary="Managers attribute a success to themselves more than a failure, although they know "
-            "nothing but the outcome.",
+    "nothing but the outcome.",
     norm="Success and failure were equally likely, and the manager's own part may have helped or "
     "harmed. An outcome by itself does not tell whose doing it was, so the answer is the same.",
     positive="a success is attributed to oneself more than a failure",

@@ -17,7 +17,7 @@ ABOUT = About(
     summary="Managers claim more virtues and admit fewer lapses when others will see the answer "
     "than in an anonymous survey.",
     norm="What is true of a person does not depend on who reads the answer. So the answer is the "
-         "same in an anonymous survey and in a public one.",
+    "same in an anonymous survey and in a public one.",
     positive="the answer looks better in public: virtues are claimed, lapses are denied",
     source="Crowne and Marlowe 1960; design after Malberg et al. 2024, wording and statements ours",
     conditions={

@@ -17,7 +17,7 @@ ABOUT = About(
     summary="Managers find a rule better when it is the one in force than when it is the "
     "alternative.",
     norm="Both rules have been in use equally long without complaints, and a change costs "
-         "nothing. So the better rule is the same one, whichever of them is in force.",
+    "nothing. So the better rule is the same one, whichever of them is in force.",
     positive="the rule in force is preferred, whichever it is",
     source="Samuelson and Zeckhauser 1988; design after Malberg et al. 2024, wording ours",
     conditions={

@@ -14,11 +14,11 @@ ABOUT = About(
     title="Stereotyping",
     bias="shift towards the stereotype",
     summary="Managers are more likely to expect a habit of a person when they are told that the "
-            "person has an occupation known for it, although they know nothing else about the "
-            "person.",
+    "person has an occupation known for it, although they know nothing else about the "
+    "person.",
     norm="Nothing is said about the person as an individual, so zero means the same expectation "
-         "with and without the occupation. A small shift may be right where the habit is truly "
-         "more common in that occupation.",
+    "with and without the occupation. A small shift may be right where the habit is truly "
+    "more common in that occupation.",
     positive="the habit is considered more likely when the occupation is known",
     source="Katz and Braly 1933; Bordalo, Coffman, Gennaioli and Shleifer 2016; design after "
     "Malberg et al. 2024, wording ours",

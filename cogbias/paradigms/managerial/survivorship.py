@@ -15,10 +15,10 @@ ABOUT = About(
     title="Survivorship bias",
     bias="survivorship bias",
     summary="Managers consider a feature of successes more important when the failures, which "
-            "have it just as often, are not shown.",
+    "have it just as often, are not shown.",
     norm="The failures have the feature as often as the successes, so it is uninformative. Where "
-         "the number of failures with the feature is not stated, it follows from the other "
-         "numbers, so the answer is the same.",
+    "the number of failures with the feature is not stated, it follows from the other "
+    "numbers, so the answer is the same.",
     positive="the feature is more important where the failures are not shown",
     source="Wald 1943; Brown et al. 1992; design after Malberg et al. 2024, changed so that both "
     "managers know the same; wording ours",
