@@ -12,7 +12,6 @@ from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm
 from cogbias.effects import decide, estimate_effects
 from cogbias.reporting.study import common_effects, scale_label
-from cogbias.tables import save_table
 from tiers import slow_but
 
 BETS = ("bets/coin", "bets/dice", "bets/card")
@@ -111,30 +110,6 @@ def test_every_set_of_a_bet_under_every_ground_truth(chosen):
     assert chances == pytest.approx([1 / 8, 1 / 4, 1 / 4])
     bars = [found.loc[f"threshold_{truth}_constant_policy", "estimate"] for truth in shares]
     assert bars == pytest.approx([0.5, 1, 1])  # no bet; both sides; no bet
-
-
-def test_a_threshold_in_a_gap_is_flagged():
-    "Half of the dev questions need .10 and half .90: .50, which is right for none of them."
-    items = items_of("bets/value", templates=("CV",), orders="published", item_order="hl")
-    dev = items["split"] == "dev"
-    half = {pair: place % 2 for place, pair in enumerate(items[dev]["pair"].unique())}
-
-    def torn(item: dict) -> dict[str, float]:
-        if item["split"] == "test":
-            return {"high": 0.7, "low": 0.2, "same": 0.2}
-        low = 0.095 if half[item["pair"]] else 0.895
-        return {"high": low + 0.01, "low": low, "same": 0.01}
-
-    trials = encoded(items, torn)
-    few = items[~((items["split"] == "dev") & (items["pair"] == list(half)[-1]))]  # 12 and 12
-    mine = trials[trials["item_id"].isin(few["item_id"])]
-    row = whole(estimated("bets/value", few, mine)).loc["threshold_normal"]
-    assert (
-        "threshold 0.5 for CV from 24 development questions (2 values of 101 do best" in row.detail
-    )
-    assert "0.80 from first to last" in row.detail
-    assert "does not do best itself (0.00 and not 0.50)" in row.detail
-    assert row.estimate == 1.0
 
 
 # --- beliefs -------------------------------------------------------------------------
@@ -330,20 +305,3 @@ def test_preferences_among_things_do_not_pass_for_knowledge_of_their_prices():
     assert row["estimate"] == pytest.approx(0.8 - 0.5)
     assert row["ci_low"] < 0 and row["p_value"] > 0.05 and row["verdict"] == "inconclusive"
     assert "questions share things: worth" in row["detail"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    slow_but(
-        ["bets/coin", "bets/value", "bets/open"],
-        [*BETS, "bets/value", "bets/open", "bets/clock", "bets/urn"],
-    ),
-)
-def test_who_never_answers_has_rows_that_can_be_stored(name, tmp_path):
-    "Every row says why it is empty."
-    items = paradigm(name).items()
-    silent = told(items, lambda item: {}).assign(status="refusal", p=None)
-    found = estimated(name, items, silent)
-    save_table(found, tmp_path / "effects.parquet")
-    empty = found[found["estimate"].isna()]
-    assert len(empty) and not (empty["status"] == "ok").any()

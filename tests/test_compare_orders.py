@@ -84,29 +84,6 @@ def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path)
     assert set(compared.ranks["rank_high"]) == {2}
 
 
-def test_answers_that_lack_at_random_cost_little(tmp_path: Path) -> None:
-    base = FRAMING.query("variant == 'base'")
-
-    def with_gaps(name: str, share: float) -> Callable[[str], str]:
-        def answer(prompt: str) -> str:
-            item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
-            draws = hashlib.sha256(f"{name}{item.item_id}".encode()).digest()
-            if draws[0] < 51:  # a fifth
-                return "I cannot answer that."
-            towards = share if item.condition == "treatment" else 1 - share
-            target = draws[1] < 256 * towards
-            fits = (each["role"] == "target" for each in item.options)
-            return next(one["label"] for one, fit in zip(item.options, fits) if fit == target)
-
-        answer.__name__ = name
-        return answer
-
-    asked = [with_gaps("biased", 0.85), with_gaps("reversed", 0.15)]
-    found = cb.run(asked, base, outputs=tmp_path, reports=False)
-    (row,) = cb.compare(found).differences.to_dict("records")
-    assert row["larger"] == "function/biased" and row["n_clusters"] > 10
-
-
 @pytest.mark.parametrize(
     ("paradigm", "by_place"),
     [("classic/framing", framing_by_place), ("managerial/escalation", by_place)],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import multiprocessing
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,17 +13,14 @@ from typing import Any
 import pandas as pd
 import pytest
 from doubles import Asked, Double
-from ollama_double import OllamaDouble
 from servers import MISSING, llama_server, llama_server_binary
 from written_gguf import writing_gguf
 
-from cogbias.backends.ollama import OllamaParticipant
 from cogbias.backends.openai import OpenaiParticipant
 from cogbias.backends.sim import exact_trials
 from cogbias.cli import main
 from cogbias.design import paradigm
 from cogbias.effects import estimate_effects
-from cogbias.fillings import writing
 from cogbias.fillings.review import broken_rules
 from cogbias.fillings.writing import generate
 from cogbias.kits.frames import Gap
@@ -302,13 +298,6 @@ def at(url: str, **settings: Any) -> OpenaiParticipant:
     return OpenaiParticipant("tiny", base_url=f"{url}/v1", **wanted)
 
 
-def texts_of(path: Path, first: bool = False) -> list[tuple[Any, ...]]:
-    "Every text, with what it stands for."
-    rows = load_fillings(path).sort_values(["setting", "attempt"])
-    rows = rows[rows["attempt"] == 1] if first else rows
-    return list(rows[["setting", "attempt", "text"]].itertuples(index=False, name=None))
-
-
 @needs_server
 class TestServer:
     "A llama-server with a JSON schema."
@@ -323,44 +312,6 @@ class TestServer:
         rules = set(broken_rules(load_fillings(path))["rule"])
         assert "is empty" in rules and any("at the most" in rule for rule in rules)
         assert scenario_items(ONE, fillings=str(path))["cluster"].nunique() == done.whole
-
-    def test_a_run_goes_on_where_it_was_killed(self, address: str, tmp_path: Path) -> None:
-        path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
-        context = multiprocessing.get_context("spawn")
-        running = context.Process(target=_generate_slowly, args=(address, path))
-        running.start()
-        for _ in range(600):
-            if path.exists() and path.read_text().count("\n") >= 3:
-                break
-            running.join(0.05)
-        running.kill()
-        running.join()
-        before = path.read_text().count("\n")
-        done = generate(ONE, at(address, concurrency=1), path, settings=25)
-        generate(ONE, at(address, concurrency=1), whole, settings=25)
-        assert 3 <= before < 25 and done.asked < len(load_fillings(path))
-        assert texts_of(path) == texts_of(whole)
-
-    def test_through_ollamas_protocol(self, address: str, weights: Path, tmp_path: Path) -> None:
-        with OllamaDouble(weights, address, parallel=4) as double:
-            writer = OllamaParticipant(
-                "tiny", base_url=double.url, temperature=1.0, max_tokens=60, timeout=60.0
-            )
-            path = tmp_path / "written.jsonl"
-            done = generate(ONE, writer, path, settings=10)
-            sent = [each for each in double.sent("/api/chat") if each.get("format")]
-        assert done.whole >= 5 and "unreadable" not in done.statuses
-        assert len(sent) == done.asked
-        assert sent[0]["format"]["required"] == ["goods"]
-        assert {each["options"]["temperature"] for each in sent} == {1.0}
-        assert len({each["options"]["seed"] for each in sent}) == done.asked
-
-
-def _generate_slowly(url: str, path: Path) -> None:
-    "One answer after the other, with a pause after each."
-    lines = writing._lines_of_answers
-    writing._lines_of_answers = lambda *given: (time.sleep(0.2) or each for each in lines(*given))
-    generate(ONE, at(url, concurrency=1), path, settings=25)
 
 
 class TestRefusedSchema:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,46 +48,10 @@ def test_a_function_gets_a_store_effects_and_a_report(whole: RunResult) -> None:
     assert "function/mine" in text and "Traceback" not in text
 
 
-def test_two_functions_of_one_name_in_two_threads_answer_for_themselves(tmp_path: Path) -> None:
-    def always(label: str) -> Callable[[str], str]:
-        def mine(prompt: str) -> str:
-            time.sleep(0.005)  # the other one begins meanwhile
-            return label
-
-        return mine
-
-    found = {}
-
-    def ask(label: str) -> None:
-        found[label] = asked(always(label), tmp_path / label)
-
-    threads = [threading.Thread(target=ask, args=(label,)) for label in ("A", "B")]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert {label: set(found[label].trials["choice"]) for label in found} == {
-        "A": {"A"},
-        "B": {"B"},
-    }
-
-
 @pytest.mark.parametrize("reader", ["effects", "status", "verify"])
 def test_every_reader_takes_the_folder(whole: RunResult, reader: str, capsys: Any) -> None:
     assert command(reader, whole.outputs) == 0
     assert "function/mine" in capsys.readouterr().out or reader == "verify"
-
-
-def test_the_printed_help_is_enough(tmp_path: Path) -> None:
-    "What help() prints holds a line that runs as it is, and says what a function takes and gives."
-    said = inspect.getdoc(run)
-    line = next(each.strip() for each in said.splitlines() if 'name="mine"' in each)
-    call = line[: line.index("): ") + 1]
-    few = call.replace(")", ", **few)")
-    namespace = {"run": run, "few": {"outputs": tmp_path, **FEW}}
-    assert eval(few, namespace).statuses == {"ok": 80}
-    for words in ("options: label -> text", "label -> probability", "revision: of a function"):
-        assert words in said
 
 
 def test_a_revision_reuses_answers(tmp_path: Path) -> None:
@@ -142,11 +103,6 @@ def test_a_function_may_answer_one_paradigm_exactly_and_another_with_numbers(
     assert methods["classic/framing"] == "option_probability"
 
 
-def test_a_number_beyond_the_steps_on_offer_is_an_answer(tmp_path: Path) -> None:
-    found = run(lambda prompt: "50", "classic/endowment", name="fifty", outputs=tmp_path, **FEW)
-    assert found.statuses == {"ok": 80}  # the steps of an exact method end at 20
-
-
 def test_an_async_function_answers_under_a_loop_that_runs(tmp_path: Path) -> None:
     under_way: list[int] = []
 
@@ -163,15 +119,6 @@ def test_an_async_function_answers_under_a_loop_that_runs(tmp_path: Path) -> Non
     most: list[int] = []
     assert asyncio.run(notebook()).statuses == {"ok": 80}
     assert 1 < max(most) <= 6
-
-
-def test_a_function_that_prints_does_no_harm(tmp_path: Path, capsys: Any) -> None:
-    def talks(prompt: str) -> str:
-        print("{not json", prompt[:5])
-        return "A"
-
-    assert asked(talks, tmp_path, name=None).statuses == {"ok": 80}
-    assert "{not json" in capsys.readouterr().out
 
 
 def test_a_script_that_is_interrupted_ends_at_once(tmp_path: Path) -> None:
@@ -249,16 +196,6 @@ def test_a_participant_of_a_backend_and_a_name_give_the_same(tmp_path: Path) -> 
     assert warm.cells[0]["participant"] == "sim/human temperature=0.5"
 
 
-def test_items_and_paradigms_at_hand_are_asked(tmp_path: Path) -> None:
-    certainty = paradigm("choice/certainty")
-    items = certainty.items().head(84)
-    settings = {"outputs": tmp_path, "reports": False, "progress": False, "name": "mine"}
-    assert len(run(lambda prompt: "A", items, **settings).trials) == 84
-    found = run(lambda prompt: "A", certainty, **settings, where={"template": 1})
-    assert found.cells[0]["paradigm"] == "choice/certainty"
-    assert command("verify", tmp_path) == 0
-
-
 def test_both_doors_open_into_each_other(tmp_path: Path, monkeypatch: Any) -> None:
     "A function is asked a bias in a text file, and one in a table of wordings."
     monkeypatch.chdir(tmp_path)
@@ -280,19 +217,6 @@ def test_both_doors_open_into_each_other(tmp_path: Path, monkeypatch: Any) -> No
     )
     found = run(lambda prompt: "A", wordings, outputs="of_table", **settings)
     assert found.statuses == {"ok": 8} and command("verify", "of_table") == 0
-
-
-class OffByOne(Cautious):
-    "It counts its answers from 1."
-
-    def answers(self, requests: Any, method: str) -> Any:
-        for place, request in enumerate(requests):
-            yield place + 1, answer_from_text(request.item, "A")
-
-
-def test_who_counts_wrongly_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CogbiasError, match="counted from 0"):
-        run(OffByOne("1"), "classic/framing", outputs=tmp_path, **FEW)
 
 
 def test_what_goes_wrong_costs_its_answer_and_is_told(monkeypatch: Any) -> None:

@@ -10,16 +10,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from tiers import slow_but
 from typer.testing import CliRunner
 
-from cogbias.running.cells import effects_of as effects_of_folder
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
-from cogbias.effects import CLAIMS_FROM, effect_rows, effects_table
+from cogbias.effects import effect_rows, effects_table
 from cogbias.effects.published import INDEX_COLUMNS, SUSCEPTIBILITY
 from cogbias.exchange.answers import Imported, keep_imported, part_of
 from cogbias.exchange.pagliaro import (
@@ -31,7 +29,6 @@ from cogbias.exchange.pagliaro import (
 )
 from cogbias.folder import Folder, items, readings, requests, trials
 from cogbias.running.rendering import render_reports
-from cogbias.running.in_python import run
 from cogbias.stats.susceptibility import marks_from_the_smallest
 from cogbias.tables import CogbiasError, shipped
 
@@ -194,30 +191,6 @@ def test_the_correction_of_the_published_table_is_over_all_of_it() -> None:
     assert marks.tolist() == printed["significant_bh"].tolist()
 
 
-@pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
-def test_every_comparison_has_a_row_for_exactly_these_prompts(name: str) -> None:
-    "With an interval, or the reason why there is none; it claims nothing more."
-    effects, compared = effects_of(name), 0
-    for contrast in paradigm(name).contrasts:
-        if contrast.replication or contrast.control is None:
-            continue
-        rows = effects[effects["measure"] == contrast.measure]
-        both = rows.set_index(["participant", "group", "target"])["estimate"].unstack("target")
-        assert list(both.columns) == ["F", "S"] and len(both), contrast.measure
-        assert np.allclose(both["F"], both["S"], rtol=0, atol=1e-9, equal_nan=True)
-        compared += 1
-    assert compared
-    measures = [each.measure for each in paradigm(name).contrasts if each.these_prompts]
-    these = effects[effects["measure"].isin(measures) & (effects["target"] == "F")]
-    assert these["ci_low"].notna().any()
-    for row in these.to_dict("records"):
-        known = not np.isnan(row["estimate"])
-        assert known == (row["n_clusters"] > 0) and (not known or row["n_clusters"] < CLAIMS_FROM)
-        if not np.isnan(row["ci_low"]):
-            assert row["ci_low"] <= row["estimate"] <= row["ci_high"]
-        assert row["verdict"] is None and pd.isna(row["p_value"])
-
-
 # -- folders ---------------------------------------------------------------------------------------
 
 
@@ -242,21 +215,6 @@ def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> No
     mine = told[(told["participant"] == "claude-3.5-sonnet") & (told["condition"] == "treatment")]
     assert set(mine["choice"]) == {"B"} and len(mine) == 100
     assert mine["published_choice"].value_counts().to_dict() == {"A": 97, "B": 3}
-
-
-def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
-    "Nothing is doubled when they are imported again."
-    place = shutil.copytree(folder, tmp_path / "both")
-    before = effects_of_folder(place)
-    run("sim/human", "classic/framing", outputs=place, reports=False, progress=False)
-    import_pagliaro(FACTS, place, ["*_decoy", "*_anchoring"], {"arm": ["baseline"]})
-    after = effects_of_folder(place)
-    assert set(after["participant"]) == {*before["participant"], "sim/human"}
-    old = after[after["participant"] != "sim/human"]
-    numbers = ["participant", "paradigm", "measure", "group", "target", "estimate", "n_trials"]
-    keys = numbers[:5]
-    one, two = (each[numbers].sort_values(keys, ignore_index=True) for each in (before, old))
-    pd.testing.assert_frame_equal(one, two, check_dtype=False)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ from cogbias.training.trained_encoders import (
     train_encoders,
     trained_name,
 )
-from cogbias.training import SWAG_INSTANCES, SWAG_VALIDATION, swag_questions
+from cogbias.training import SWAG_INSTANCES, SWAG_VALIDATION
 
 
 SMALLEST = Size(hidden=16, layers=1, heads=2)
@@ -229,17 +229,6 @@ def test_swag_comes_from_the_hub(
     assert done.encoders["label"].tolist() == ["small self-made model"] * 2  # as its record says
     assert done.encoders["published_accuracy"].isna().all()  # no paper is about it
     assert ("allenai/swag", "dataset", "regular/train*.parquet") in asked
-
-
-def test_swag_from_a_file_of_its_columns_gives_the_same(tmp_path: Path) -> None:
-    table = ending_questions(24)
-    for ending in ("csv", "parquet", "jsonl"):
-        path = tmp_path / f"swag.{ending}"
-        if ending == "jsonl":
-            table.to_json(path, orient="records", lines=True)
-        else:
-            getattr(table, f"to_{ending}")(path, index=False)
-        pd.testing.assert_frame_equal(swag_questions(path), swag_questions(tmp_path / "swag.csv"))
 
 
 def long_training(folder: Path, *tasks: str) -> tuple[Path, list[str]]:
