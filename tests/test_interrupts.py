@@ -20,7 +20,6 @@ from cogbias.folder import Folder
 from cogbias.running.studies import run_study
 from cogbias.running.status import folder_status
 from cogbias.study import make_study, study_items
-from tiers import every_few, slow_but
 
 # From the signal to the end. Two seconds are promised, and kept by a machine that has a core to
 # spare. Where others work too (tests side by side, a shared runner), each waking, unwinding and
@@ -35,14 +34,8 @@ def limit() -> float:
 
 
 COMMAND = [sys.executable, "-c", "from cogbias.__main__ import main; main()"]
-ASKED = [
-    "--paradigm",
-    "choice/certainty",
-    "--where",
-    "template=1",
-    "--where",
-    "design=common_ratio",
-]
+ASKED = ["--paradigm", "choice/certainty", "--where", "template=1"]
+ASKED += ["--where", "design=common_ratio"]
 
 
 def until(true: Callable[[], bool], seconds: float = 60) -> None:
@@ -71,15 +64,11 @@ def started(*arguments: str) -> Iterator[subprocess.Popen]:
         process.wait()
 
 
-def stop(
-    process: subprocess.Popen, group: bool = False, number: int = signal.SIGINT, times: int = 1
-) -> list[str]:
+def stop(process: subprocess.Popen, group: bool = False, number: int = signal.SIGINT) -> list[str]:
     "Interrupt it and return its standard error; it must end in time and leave nobody behind."
     children = psutil.Process(process.pid).children(recursive=True)
     begun = time.monotonic()
-    for _ in range(times):
-        os.killpg(process.pid, number) if group else os.kill(process.pid, number)
-        time.sleep(0.001)
+    os.killpg(process.pid, number) if group else os.kill(process.pid, number)
     _, said = process.communicate(timeout=30)
     took = time.monotonic() - begun
     assert process.returncode == 128 + number, said
@@ -117,26 +106,24 @@ def test_while_a_server_hangs(tmp_path: Path, after: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "group", slow_but([True], [False, True]), ids=["to the process", "as from a terminal"]
+    ("number", "group"),
+    [
+        (signal.SIGINT, True),
+        *(
+            pytest.param(each, False, marks=pytest.mark.slow)
+            for each in (signal.SIGINT, signal.SIGTERM)
+        ),
+        pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow),
+    ],
 )
-def test_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
+def test_while_workers_wait_for_a_server(tmp_path: Path, number: int, group: bool) -> None:
+    "As from a terminal, by kill, and by the queue of a cluster."
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
         command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]
         with started(*command) as process:
             until(lambda: len(double.asked) > 44)
-            assert stop(process, group) == [STOPPED]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", [False, True], ids=["by kill", "by the queue of a cluster"])
-def test_asked_to_end_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
-    with Double(hanging(40)) as double:
-        models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
-        command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]
-        with started(*command) as process:
-            until(lambda: len(double.asked) > 44)
-            assert stop(process, group, signal.SIGTERM) == [STOPPED]
+            assert stop(process, group, number) == [STOPPED]
 
 
 def fork_servers(process: subprocess.Popen) -> list[psutil.Process]:
@@ -159,16 +146,6 @@ def test_while_a_report_is_made(tmp_path: Path) -> None:
         until(lambda: copies_at_work(process) != [])
         assert stop(process, group=True) == [STOPPED]
     assert list(tmp_path.glob("reports/*/certainty.ipynb")) == []
-
-
-@pytest.mark.parametrize("times", every_few(3, [2, 3, 20]))
-def test_who_asks_twice_wants_no_more_than_who_asks_once(tmp_path: Path, times: int) -> None:
-    "`timeout` sends an interrupt to the program and again to its group."
-    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/framing"])
-    run_study(study, tmp_path, reports=False)
-    with started("report", str(tmp_path), "--jobs", "2") as process:
-        until(lambda: copies_at_work(process) != [])
-        assert stop(process, group=True, times=times) == [STOPPED]
 
 
 def test_a_report_that_was_being_made_leaves_nothing(tmp_path: Path) -> None:
@@ -216,15 +193,6 @@ def test_before_anything_is_imported(name: str) -> None:
     )
     assert (done.returncode, done.stderr.strip().splitlines()) == (130, [STOPPED]), done.stderr
     assert time.monotonic() - began < limit() + 2
-
-
-def test_a_shell_that_ignores_interrupts_is_obeyed() -> None:
-    "As `nohup` and jobs in the background are."
-    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);" + EARLY
-    done = subprocess.run(
-        [sys.executable, "-c", code, "typer", "list", "studies"], capture_output=True, text=True
-    )
-    assert done.returncode == 0 and "demo" in done.stdout, done.stderr
 
 
 @pytest.mark.slow

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -90,15 +87,6 @@ def test_wordings_in_a_table_in_the_file_and_in_a_data_frame_are_the_same() -> N
     assert at_hand.items()["item_id"].tolist() == first
     assert paradigm_of_texts(at_hand.files).items()["item_id"].tolist() == first
     assert ids({"x.toml": HEAD, "w.csv": "\ufeff" + WHOLE.replace("\n", "\r\n")}) == first
-
-
-def test_a_paradigm_goes_to_another_process_by_its_texts(tmp_path: Path) -> None:
-    own = paradigm_of_files(FILES)
-    place = tmp_path / "own.pickle"
-    place.write_bytes(pickle.dumps(own))
-    code = f"import pickle; print(len(pickle.load(open({str(place)!r}, 'rb')).items()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(len(own.items()))
 
 
 # --- every mistake

@@ -153,8 +153,6 @@ def test_no_key_is_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert b"sk-planted" not in file.read_bytes(), file
 
 
-# ---- own paradigms
-
 # ---- kills
 
 SLOWLY = """
@@ -249,6 +247,3 @@ def test_a_stranger_s_folder_is_read_and_nobody_is_contacted(tmp_path: Path) -> 
             assert "Traceback" not in done.stderr and done.returncode in (0, 1), done.stderr
         assert len(double.asked) == before
     assert folder_status(tmp_path).cells["state"].tolist() == ["incomplete"]
-
-
-# ---- names

@@ -27,13 +27,9 @@ from cogbias.training.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
 from cogbias.tables import CogbiasError
 from cogbias.training.trained_encoders import (
-    first_stages,
-    made_of,
     stored_training,
     train_encoders,
-    trained_name,
 )
-from cogbias.training import SWAG_INSTANCES, SWAG_VALIDATION
 
 
 SMALLEST = Size(hidden=16, layers=1, heads=2)
@@ -361,33 +357,3 @@ def test_another_recipe_trains_another_model_beside_it(taught: Path, tmp_path: P
         assert run_study(each, out, reports=False).failed == []
         answered.append(stored_training(out, "encoder/small_bert@coin").folder.parent.name)
     assert len(set(answered)) == 3 and set(answered) == trained() and answered[0] == before
-
-
-def test_another_file_or_another_start_is_another_training(tmp_path: Path) -> None:
-    study = tiny_study("encoder/bert@default", **self_made_start(tmp_path))
-    name = trained_name("encoder/bert@default")
-    before = made_of(study, name)
-    ending_questions(24, seed=5).to_csv(tmp_path / "swag.csv", index=False)
-    assert made_of(study, name)["questions"] != before["questions"]
-    shutil.rmtree(tmp_path / "start")
-    build_small("bert", ["a pen is cheap"], tmp_path / "start", ["a car"], SMALLEST)
-    assert made_of(study, name)["start"] != before["start"]
-
-
-def test_the_first_stage_stands_beside_the_paper_where_it_is_of_its_kind(
-    taught: Path, tmp_path: Path
-) -> None:
-    place = tmp_path / "models" / "hash" / "bert@default"
-    shutil.copytree(next(taught.glob("*/small_bert@default")), place)
-    whole = {"train": SWAG_INSTANCES, "dev": SWAG_VALIDATION}
-    few, dev = {"train": 24, "dev": 24}, {"dev_accuracy": 0.771, "task": "default"}
-    for record, expected in (
-        ({"questions": whole, "label": "pretrained", "swag": "SWAG from the hub"}, "77%"),
-        ({"questions": whole, "label": "small self-made model", "swag": "x"}, "none of this kind"),
-        ({"questions": few, "label": "pretrained", "swag": "made.csv"}, "none of this kind"),
-    ):
-        (place / "training.json").write_text(json.dumps(record | dev))
-        (row,) = first_stages(tmp_path, ["encoder/bert@default", "sim/human"]).to_dict("records")
-        assert row["published"] == expected
-    assert row["learnt from"] == "24 instances (not SWAG: made.csv)"
-    assert first_stages(tmp_path, ["sim/human"]).empty

@@ -172,20 +172,6 @@ def test_a_place_is_liked_in_the_clusters_that_answered(name: str) -> None:
         assert rows.loc["valid_share", "n_clusters"] == asked
 
 
-def test_a_pair_of_orders_needs_both_of_them() -> None:
-    "One order was refused in all but two clusters: pairs are of two clusters, places of three."
-    items, few = of_headline("classic/framing")
-    first = [shown[0]["label"] for shown in items["options"]]
-    trials = answered_in(few, items, choice=first, p=None, method="text")
-    second = (items["option_order"] == 2) & (items["cluster"] == min(few))
-    trials = refused(trials, second.to_numpy())
-    found = estimate_effects(trials, items, paradigm("classic/framing"))
-    rows = found[found["group"] == "condition=treatment"].set_index("measure")
-    assert rows.loc["choose_position_1", "n_clusters"] == 3
-    assert set(rows.loc[["order_consistency", "position_locked", "primacy"], "n_clusters"]) == {2}
-    assert rows.loc["position_locked", "ci_low"] == pytest.approx(wilson(2, 2)[0])
-
-
 def weighted_rows(effects: pd.DataFrame) -> pd.DataFrame:
     "The rows over all prompts of contrasts that set all four cells against each other."
     four = [each.measure for each in paradigm("logic/belief").contrasts if each.weights]
@@ -286,16 +272,3 @@ def test_a_condition_that_was_not_asked_is_not_called_unreadable(
     assert without["detail"].str.contains(said).all() and without["estimate"].isna().all()
     assert not effects["status"].isin(["no_valid_answers", "undefined"]).any()
     assert status_words(headline["status"]) == "one condition only"
-
-
-def test_the_units_that_are_told_are_those_with_answers() -> None:
-    "Most pairs of a managerial paradigm are refused; the interval rests on the others."
-    items = paradigm("managerial/halo").items(settings=50, instances=2)
-    trials = exact_trials("human", items)
-    kept = set(sorted(set(items["pair_id"]))[::9])
-    trials = refused(trials, ~items["pair_id"].isin(kept).to_numpy())
-    row = estimate_effects(trials, items, paradigm("managerial/halo")).iloc[0]
-    read = items[items["pair_id"].isin(kept)]
-    clusters, crossed = read["cluster"].nunique(), read["crossed"].nunique()
-    assert f"{clusters} clusters share {crossed} crossed units" in row["detail"]
-    assert clusters < items["cluster"].nunique()

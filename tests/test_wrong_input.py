@@ -179,12 +179,6 @@ def test_items_are_asked_however_pandas_keeps_them(kept: str, tmp_path: Path) ->
     assert sorted(found.trials["item_id"]) == sorted(ITEMS["item_id"])
 
 
-@pytest.mark.parametrize("levels", [range(1, 3), pd.Series([1, 2]), {1, 2}], ids=str)
-def test_levels_that_are_asked_are_any_list(levels: Any) -> None:
-    one, other = (cb.plan(WHO, NAME, where={"template": each}) for each in (levels, [1, 2]))
-    assert one.cells["prompts"].tolist() == other.cells["prompts"].tolist()
-
-
 def test_those_who_are_compared_are_names_or_a_list() -> None:
     wanted = cb.compare(TRIALS, "sim/rational", WHO, items=ITEMS).differences
     assert wanted["first"].tolist() == ["sim/rational"]
