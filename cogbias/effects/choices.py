@@ -128,11 +128,10 @@ def clusters_left_out(contrast: Contrast, dropped: int) -> str:  # empty where t
 
 def _over_clusters(contrast: Contrast, found: ClusterEffects, test: bool) -> Estimate:
     "The estimate over clusters; shares keep to their range, numbers have none."
-    blocks = cluster_blocks(found.table, found.weights)
     if found.reach is None:
+        blocks = cluster_blocks(found.table, found.weights)
         return flag_numbers(over_blocks(blocks), found.table["difference"])
-    scale = score_range(contrast)
-    return adjusted_cluster_interval(found.table, found.weights, scale, test=test, blocks=blocks)
+    return adjusted_cluster_interval(found.table, found.weights, score_range(contrast), test=test)
 
 
 def gap_of_clusters(
