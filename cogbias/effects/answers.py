@@ -18,7 +18,7 @@ import pandas as pd
 
 from ..design import Contrast, selected_mask
 from ..stats.bets import standard_choice
-from ..stats.position import order_pairs, reversed_pairs
+from ..stats.position import order_pairs
 from ..tables import EXACT, RANGE, answer_range
 
 # %% ../../nbs/effects/00_answers.ipynb #e16af42f
@@ -142,8 +142,8 @@ class Layout:
         "Pairs of these prompts that show one content in two orders, or a scale from both ends."
 
         def found() -> np.ndarray:
-            shown, find = self.shown[at].max(initial=0), reversed_pairs if scale else order_pairs
-            return find(self.code("order_group")[0][at], self.role[at, :shown])
+            shown = self.shown[at].max(initial=0)
+            return order_pairs(self.code("order_group")[0][at], self.role[at, :shown], scale)
 
         return self.once(("pairs", at.tobytes(), scale), found)
 
