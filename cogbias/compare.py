@@ -32,7 +32,7 @@ from cogbias.effects.answers import (
 )
 from .effects.choices import gap_of_clusters
 from .effects.familiar import familiar_row
-from .effects.registry import READS, estimator_of, found_by, only_condition_asked
+from .effects.registry import estimator_of, found_by, input_of, only_condition_asked
 from cogbias.effects.places import (
     MOST_BY_PLACE,
     most_by_place,
@@ -62,8 +62,7 @@ from .words import ARM, CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_b
 # %% ../nbs/09_compare.ipynb #eb3880ed
 def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where there is none
     "The headline of one participant, without a test."
-    found = found_by(contrast, READS[estimator_of(contrast).reads](answers, contrast))
-    return found.main.estimate if found else np.nan
+    return found_by(contrast, input_of(contrast, answers)).main.estimate
 
 
 def _why_no_effect(contrast: Contrast, answers: Answered) -> str:
@@ -88,8 +87,7 @@ def _alike(contrast: Contrast, answers: Sequence[Answered], asked: np.ndarray) -
 
 def _gap(contrast: Contrast, answers: Sequence[Answered]) -> Estimate:
     "The first effect minus the second, over the same prompts."
-    kind = estimator_of(contrast)
-    rows = [READS[kind.reads](each, contrast) for each in answers]
+    kind, rows = estimator_of(contrast), [input_of(contrast, each) for each in answers]
     if kind.gap:
         return kind.gap(contrast, *rows)
     if kind.clusters is None:
@@ -175,7 +173,7 @@ LEAST_SHARE = 0.5  # of the prompts that anybody answered readably; with fewer t
 
 def _readable(contrast: Contrast, answers: Answered) -> np.ndarray:
     "Which prompts an effect may rest on, shape (items,); of a pair both were answered readably."
-    rows = READS[estimator_of(contrast).reads](answers, contrast)
+    rows = input_of(contrast, answers)
     rows = rows if isinstance(rows, Rows) else asked_rows(answers, contrast)
     return np.isin(np.arange(len(answers.layout)), rows.part(rows["weight"] > 0).prompts)
 

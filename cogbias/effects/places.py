@@ -21,6 +21,7 @@ from ..stats.estimates import EQUAL, Estimate, joined
 from cogbias.stats.position import (
     Consistency,
     consistency_of_pairs,
+    order_pairs,
     scale_consistency,
 )
 from ..stats.proportions import newcombe_paired, wilson
@@ -62,7 +63,9 @@ class OrdersRead(NamedTuple):
         "Whether what was read in one order is nearly all at one place, and no pair denies it."
         many = self.alone.sum() > ALONE * len(self.prompts)
         return bool(
-            many and not self.found.locked < 0.5 and self.shares[self.alone].mean(axis=0).max() > MOST
+            many
+            and not self.found.locked < 0.5
+            and self.shares[self.alone].mean(axis=0).max() > MOST
         )
 
 
@@ -104,7 +107,9 @@ def orders_read(
         places = layout.shown[rows].max(initial=0)
         role, p = layout.role[rows, :places], means[rows, :places]
         role = np.where(role < 0, len(layout.roles), role)
-        pairs = layout.order_pairs(rows, scale) if ordered else np.empty((0, 2), int)
+        pairs = np.empty((0, 2), int)
+        if ordered:
+            pairs = order_pairs(layout.code("order_group")[0][rows], role, scale)
         if scale:
             consistency = scale_consistency(p, pairs)
         else:

@@ -114,10 +114,9 @@ def threshold_words(
 ) -> str:
     "A threshold, and how firmly the development questions determine it."
     where = f" for {name}" if name else ""
-    said = (
-        f"threshold {tuned.tau:g}{where} from {tuned.n} development questions "
-        f"({tuned.n_maximisers} values of 101 do best, {tuned.plateau_width:.2f} from first to last)"
-    )
+    best = f"{tuned.n_maximisers} values of 101 do best"
+    spread = f"{best}, {tuned.plateau_width:.2f} from first to last"
+    said = f"threshold {tuned.tau:g}{where} from {tuned.n} development questions ({spread})"
     if tuned.is_maximiser:
         return said
     there = f"{tuned.accuracy_at_tau:.2f} and not {tuned.accuracy:.2f}"
