@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..design import Contrast, selected_mask
+from ..design import Contrast
 from ..stats.bets import standard_choice
 from ..tables import EXACT, RANGE, answer_range
 
@@ -33,7 +33,8 @@ class Layout:
         options = items["options"].tolist() if "options" in items else [()] * len(items)
         plain = items.drop(columns=NOT_READ, errors="ignore")
         texts = [name for name in plain.columns if pd.api.types.is_string_dtype(plain[name])]
-        self.items = plain.astype(dict.fromkeys(texts, object)).reset_index(drop=True)
+        plain = plain.astype(dict.fromkeys(texts, object))
+        self.columns = {name: plain[name].to_numpy() for name in plain}
         self.row = {item_id: row for row, item_id in enumerate(items["item_id"])}
         self.labels = [tuple(each["label"] for each in shown) for shown in options]
         self.texts = [tuple(each["text"] for each in shown) for shown in options]
@@ -52,14 +53,14 @@ class Layout:
         self._codes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.labels)
 
     def __contains__(self, name: str) -> bool:
-        return name in self.items
+        return name in self.columns
 
     def column(self, name: str) -> np.ndarray:
         "A column of the items, shape (items,)."
-        return self.items[name].to_numpy()
+        return self.columns[name]
 
     def code(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         "A column as numbers, -1 where it is empty or missing, and the sorted levels of these."
@@ -69,10 +70,10 @@ class Layout:
             self._codes[name] = pd.factorize(self.column(name), sort=True)
         return self._codes[name]
 
-    def at(self, name: str, level: Any) -> np.ndarray:
-        "Which items have a level of a factor, shape (items,)."
-        code, levels = self.code(name)
-        return np.isin(code, np.flatnonzero(levels == level))
+    def at(self, name: str, *levels: Any) -> np.ndarray:
+        "Which items have one of these levels of a factor, shape (items,)."
+        code, known = self.code(name)
+        return np.isin(code, [number for number, each in enumerate(known) if each in levels])
 
     @cached_property
     def unit(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -114,7 +115,10 @@ class Layout:
 
     def selected(self, contrast: Contrast) -> np.ndarray:
         "Which items a contrast speaks about."
-        return selected_mask(self.items, contrast)
+        keep = self.at("condition", contrast.treatment, contrast.control)
+        for factor, levels in contrast.where.items():
+            keep = keep & self.at(factor, *levels)
+        return keep & self.column(contrast.include).astype(bool) if contrast.include else keep
 
     @cached_property
     def prompt(self) -> np.ndarray:

@@ -49,6 +49,12 @@ class OrdersRead(NamedTuple):
         return ~np.isin(np.arange(len(self.prompts)), self.pairs)
 
     @property
+    def locked(self) -> float:  # nan where no pair was read
+        "Share of pairs that are answered at one place, whatever stands there."
+        first, second = (self.shares[each] for each in self.pairs.T)
+        return float((first * second).sum(axis=1).mean()) if len(self.pairs) else np.nan
+
+    @property
     def status(self) -> str:
         "Whether the answers follow places."
         if self.found.n_pairs or not self.scale or not len(self.prompts):
@@ -64,7 +70,7 @@ class OrdersRead(NamedTuple):
         many = self.alone.sum() > ALONE * len(self.prompts)
         return bool(
             many
-            and not self.found.locked < 0.5
+            and not self.locked < 0.5
             and self.shares[self.alone].mean(axis=0).max() > MOST
         )
 
@@ -156,9 +162,9 @@ def most_by_place(
     for each in orders:
         mine = np.flatnonzero(chosen & asked & layout.at("condition", each.condition))
         places = each.shares.shape[1]
-        if not len(mine) or np.isnan(each.found.locked):
+        if not len(mine) or np.isnan(each.locked):
             continue
-        liking = np.sqrt(max(0.0, (places * each.found.locked - 1) / (places - 1)))
+        liking = np.sqrt(max(0.0, (places * each.locked - 1) / (places - 1)))
         by_place = score[mine, : layout.shown[mine].max()].mean(axis=0)
         most += float(np.abs(by_place - by_place.mean()).max() * liking)
     return most

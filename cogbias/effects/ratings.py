@@ -71,7 +71,7 @@ def _checked_scale(contrast: Contrast, rows: Rows) -> int:
     options, shown, asked = rows["p_control"].shape[1], rows.layout.shown, rows.prompts
     for item in asked[(shown[asked] != options) | (options < 2)][:1]:
         raise CogbiasError(
-            f"contrast {contrast.measure!r}: item {rows.layout.items['item_id'][item]} offers "
+            f"contrast {contrast.measure!r}: item {rows.layout.column('item_id')[item]} offers "
             f"{shown[item]} options on a scale of {options}; give every option of both "
             "questions a value, 0 to the length of the scale less 1"
         )
