@@ -27,12 +27,10 @@ from cogbias.effects.answers import (
     Layout,
     Rows,
     asked_rows,
-    favoured_options,
-    read_options,
 )
 from .effects.choices import gap_of_clusters
 from .effects.familiar import familiar_row
-from .effects.registry import READS, estimator_of, found_by, only_condition_asked
+from .effects.registry import estimator_of, found_by, input_of, only_condition_asked
 from cogbias.effects.places import (
     MOST_BY_PLACE,
     most_by_place,
@@ -62,8 +60,7 @@ from .words import ARM, CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_b
 # %% ../nbs/09_compare.ipynb #eb3880ed
 def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where there is none
     "The headline of one participant, without a test."
-    found = found_by(contrast, READS[estimator_of(contrast).reads](answers, contrast))
-    return found.main.estimate if found else np.nan
+    return found_by(contrast, input_of(contrast, answers)).main.estimate
 
 
 def _why_no_effect(contrast: Contrast, answers: Answered) -> str:
@@ -72,24 +69,17 @@ def _why_no_effect(contrast: Contrast, answers: Answered) -> str:
     return alone or "too few readable answers in a condition"
 
 
-def _alike(contrast: Contrast, answers: Sequence[Answered], asked: np.ndarray) -> str:
-    "In what way both gave the same answers to all these prompts; empty where they differ."
+def _identical(answers: Sequence[Answered], asked: np.ndarray) -> bool:
+    "Whether both gave the same answers to all these prompts."
     means = [
         np.hstack([each.means(each.p), each.means(each.value[:, None])])[asked] for each in answers
     ]
-    if np.allclose(*means, 0, EQUAL, equal_nan=True):
-        return f"identical answers to all {len(asked)} prompts"
-    if contrast.outcome != "right":
-        return ""
-    favoured = [favoured_options(read_options(each, contrast), contrast) for each in answers]
-    same = np.array_equal(*favoured)
-    return f"the same answers to all {len(asked)} prompts, with other probabilities" if same else ""
+    return np.allclose(*means, 0, EQUAL, equal_nan=True)
 
 
 def _gap(contrast: Contrast, answers: Sequence[Answered]) -> Estimate:
     "The first effect minus the second, over the same prompts."
-    kind = estimator_of(contrast)
-    rows = [READS[kind.reads](each, contrast) for each in answers]
+    kind, rows = estimator_of(contrast), [input_of(contrast, each) for each in answers]
     if kind.gap:
         return kind.gap(contrast, *rows)
     if kind.clusters is None:
@@ -98,25 +88,26 @@ def _gap(contrast: Contrast, answers: Sequence[Answered]) -> Estimate:
 
 
 def _with_doubt(
-    row: dict[str, Any], contrast: Contrast, whole: Mapping[str, Answered], asked: np.ndarray
+    row: dict[str, Any],
+    contrast: Contrast,
+    whole: Mapping[str, Answered],
+    parts: Mapping[str, Answered],  # to the prompts that both answered
 ) -> dict[str, Any]:
     "The row, with what is to be said where prompts were not read by both in two orders."
     if contrast.sense == "accuracy":  # to follow a place is its zero
         return row
-    shared = np.isin(np.arange(len(next(iter(whole.values())).layout)), asked)
-    orders = {
-        name: orders_read(contrast, each.part(shared[each.item])) for name, each in whole.items()
-    }
+    orders = {name: orders_read(contrast, each) for name, each in parts.items()}
     by_place = [name for name, each in orders.items() if any(one.is_all_place for one in each)]
     said = f"{' and '.join(by_place)} answered mostly by position" if by_place else ""
     if not said and near_limit(row) > 0:
-        likings = [
+        shared = next(iter(parts.values())).n_trials > 0
+        liking = sum(
             most_by_place(contrast, each, orders_read(contrast, each), shared)
             for each in whole.values()
-        ]
-        said = MOST_BY_PLACE.format(sum(likings)) if near_limit(row) <= sum(likings) + EQUAL else ""
+        )
+        said = MOST_BY_PLACE.format(liking) if near_limit(row) <= liking + EQUAL else ""
     status = Status.POSITION_DOMINATED.value if said else row["status"]
-    remark = one_order_in_words(orders[by_place[0]] if by_place else [*orders.values()][0])
+    remark = one_order_in_words(orders[[*by_place, *orders][0]])
     return row | {"status": status, "detail": joined(row["detail"], said, remark)}
 
 
@@ -141,12 +132,11 @@ def _from_people(asked: Paradigm, of: Mapping[str, Answered]) -> dict[str, Any]:
 def _difference(paradigm: Paradigm, of: Mapping[str, Answered]) -> dict[str, Any]:
     "The row of one pair in one paradigm, not corrected yet."
     contrast = paradigm.headline
-    layout = next(iter(of.values())).layout
     lacking = [name for name, each in of.items() if np.isnan(_headline(contrast, each))]
     shared = np.all([each.n_valid > 0 for each in of.values()], axis=0)
-    parts = [each.part(shared[each.item]) for each in of.values()]
-    asked = np.flatnonzero(shared & layout.selected(contrast))
+    parts = {name: each.part(shared[each.item]) for name, each in of.items()}
     first, second = of
+    asked = np.flatnonzero(shared & of[first].layout.selected(contrast))
     row = {"measure": contrast.measure, "unit": contrast.unit, "first": first, "second": second}
     row |= {"n_prompts": len(asked)}
     people = second.startswith(PEOPLE)
@@ -159,15 +149,20 @@ def _difference(paradigm: Paradigm, of: Mapping[str, Answered]) -> dict[str, Any
         return row | {name: getattr(none, name) for name in _FIELDS}
     if people:
         return row | _from_people(paradigm, of)
-    found, alike = _gap(contrast, parts), _alike(contrast, parts, asked)
+    found = _gap(contrast, [*parts.values()])
     found = replace(found, p_value=max(found.p_value, least_p_of_signs(found.n_clusters)))
     row |= {name: getattr(found, name) for name in _FIELDS}
+    if np.isnan(found.estimate):
+        return row
+    identical = _identical([*parts.values()], asked)
     agree = found.status == Status.NO_VARIANCE and abs(found.estimate) <= EQUAL
-    if (alike or agree) and not np.isnan(found.estimate):
-        said = alike or f"the same effect in all {found.n_clusters} clusters"
+    if identical or agree:
+        said = f"the same effect in all {found.n_clusters} clusters"
+        if identical:
+            said = f"identical answers to all {len(asked)} prompts"
         none = dict.fromkeys(("se", "df", "ci_low", "ci_high", "p_value"), np.nan)
         return row | none | {"estimate": 0.0, "p_method": "", "status": "tied", "detail": said}
-    return row if np.isnan(found.estimate) else _with_doubt(row, contrast, of, asked)
+    return _with_doubt(row, contrast, of, parts)
 
 # %% ../nbs/09_compare.ipynb #5e2497d6
 LEAST_SHARE = 0.5  # of the prompts that anybody answered readably; with fewer there is no rank
@@ -175,7 +170,7 @@ LEAST_SHARE = 0.5  # of the prompts that anybody answered readably; with fewer t
 
 def _readable(contrast: Contrast, answers: Answered) -> np.ndarray:
     "Which prompts an effect may rest on, shape (items,); of a pair both were answered readably."
-    rows = READS[estimator_of(contrast).reads](answers, contrast)
+    rows = input_of(contrast, answers)
     rows = rows if isinstance(rows, Rows) else asked_rows(answers, contrast)
     return np.isin(np.arange(len(answers.layout)), rows.part(rows["weight"] > 0).prompts)
 
@@ -187,42 +182,35 @@ def _rank_rows(
     layout = next(iter(of.values())).layout
     read = {name: _readable(contrast, each) for name, each in of.items()}
     own = {name: _headline(contrast, each) for name, each in of.items()}
-    anybody, told = np.any([*read.values()], axis=0), {}
+    anybody, why = np.any([*read.values()], axis=0), {}
     for name, each in read.items():
         if np.isnan(own[name]):
-            told[name] = f"not ranked: {_why_no_effect(contrast, of[name])}"
+            why[name] = _why_no_effect(contrast, of[name])
         elif each.sum() < LEAST_SHARE * anybody.sum():
-            told[name] = (
-                f"not ranked: answered {each.sum():,} of {anybody.sum():,} prompts readably"
-            )
-    ranked = [name for name in of if name not in told]
+            why[name] = f"answered {each.sum():,} of {anybody.sum():,} prompts readably"
+    ranked = [name for name in of if name not in why]
     common = np.all([read[name] for name in ranked], axis=0) if ranked else anybody
     parts = {name: of[name].part(common[of[name].item]) for name in ranked}
     shared = {name: _headline(contrast, part) for name, part in parts.items()}
     enough = common.sum() >= LEAST_SHARE * anybody.sum() and not np.isnan([*shared.values()]).any()
-    value = own | (shared if enough else {})
-    clusters = len(np.unique(layout.code("cluster")[0][common])) if enough else None
+    value = shared if enough else own
+    rows = [
+        {"participant": name, "estimate": own[name], "detail": f"not ranked: {said}"}
+        for name, said in why.items()
+    ]
     for name in ranked:
-        if not enough:
-            told[name] = f"the {read[name].sum():,} prompts of its own"
-        else:
-            alone = (
-                "" if (read[name] == common).all() else f"; {signed(own[name])} on all of its own"
-            )
-            told[name] = f"the {common.sum():,} prompts that all of them answered readably{alone}"
-    rows = []
-    for name, said in told.items():
-        row = {"participant": name, "estimate": value[name], "of": len(ranked), "detail": said}
-        if name in ranked:
-            mine = differences[(differences["first"] == name) | (differences["second"] == name)]
-            decided = mine[mine["larger"].isin(ranked)]
-            rank = 1 + sum(value[each] > value[name] + EQUAL for each in ranked)
-            low = 1 + int((decided["larger"] != name).sum())
-            high = len(ranked) - int((decided["larger"] == name).sum())
-            row |= {"rank": rank, "rank_low": min(low, rank), "rank_high": max(high, rank)}
-            row |= {"n_clusters": clusters}
+        mine = differences[(differences["first"] == name) | (differences["second"] == name)]
+        decided = mine.loc[mine["larger"].isin(ranked), "larger"]
+        rank = 1 + sum(value[each] > value[name] + EQUAL for each in ranked)
+        row = {"participant": name, "estimate": value[name], "rank": rank}
+        row["rank_low"] = min(rank, 1 + int((decided != name).sum()))
+        row["rank_high"] = max(rank, len(ranked) - int((decided == name).sum()))
+        row["detail"] = f"the {read[name].sum():,} prompts of its own"
+        if enough:
+            row["n_clusters"] = len(np.unique(layout.code("cluster")[0][common]))
+            row["detail"] = f"the {common.sum():,} prompts that all of them answered readably"
         rows.append(row)
-    return rows
+    return [row | {"of": len(ranked)} for row in rows]
 
 # %% ../nbs/09_compare.ipynb #e2f3ff1b
 DIFFERENCES = {  # column -> its meaning

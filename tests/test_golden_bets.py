@@ -20,6 +20,7 @@ from cogbias.stats.bets import (
     bet_correct_sets,
     choose_threshold,
     expected_gains,
+    right_sets,
     value_correct_sets,
 )
 from golden import DATA, beside, load
@@ -109,10 +110,10 @@ def test_threshold_by_brute_force():
     rng = np.random.default_rng(3)
     for truth in VALUE_TRUTHS:
         scores = pd.DataFrame(rng.random((12, 3)).round(2), columns=VALUE_OPTIONS)
-        right = [value_correct_sets(truth)] * 12
-        counts = [sum(chosen in right[0] for chosen in above(scores, i / 100)) for i in range(101)]
+        right = value_correct_sets(truth)
+        counts = [sum(chosen in right for chosen in above(scores, i / 100)) for i in range(101)]
         best = [i / 100 for i in range(101) if counts[i] == max(counts)]
-        found = choose_threshold(scores, right)
+        found = choose_threshold(scores, right_sets([right] * 12, VALUE_OPTIONS))
         assert (
             found.tau == pytest.approx(np.median(best))
             and found.n_maximisers == len(best)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
-from .answers import Answered, Rows, in_both, read_options, second_unit
+from .answers import Answered, Rows, read_options, second_unit
 from .choices import constant_policies
 from .registry import Estimator, Found
 from cogbias.stats.bets import (
@@ -277,12 +277,9 @@ def _paired_difference(rows: Rows, first: np.ndarray, second: np.ndarray, what: 
 def accuracy_difference(
     contrast: Contrast,  # its kind is one of _MAIN_BAR
     one: Rows,  # from read_prompts
-    other: Rows,  # the same of another participant
+    other: Rows,  # the same of another participant, of the same prompts
 ) -> Estimate:
-    "How much more often one is right than the other, on the questions that both answered."
-    one, other = in_both(*(rows.part(rows["weight"] > 0) for rows in (one, other)))
-    if not len(one):
-        return nothing("no_valid_answers", "no question was answered by both", method="accuracy")
+    "How much more often one is right than the other."
     return _paired_difference(one, one["score"], other["score"], "difference of shares")
 
 # %% ../../nbs/effects/05_bets.ipynb #7541dd7f

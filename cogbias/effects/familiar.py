@@ -12,8 +12,8 @@ import numpy as np
 
 from ..design import Contrast
 from .answers import Answered
-from .registry import READS, estimator_of, found_by
-from ..stats.estimates import EQUAL, nothing
+from .registry import found_by, input_of
+from ..stats.estimates import EQUAL
 
 # %% ../../nbs/effects/12_familiar.ipynb #18d99542
 def familiar_row(
@@ -36,8 +36,7 @@ def familiar_row(
     found, lacking = [], []
     for word, asked in {"published": old, "new": new}.items():
         part = answers.part(asked[answers.item])
-        said = found_by(contrast, READS[estimator_of(contrast).reads](part, contrast))
-        found.append(said.main if said else nothing("undefined", "says nothing of these"))
+        found.append(found_by(contrast, input_of(contrast, part)).main)
         if np.isnan(found[-1].estimate):
             lacking.append(f"{'no effect' if len(part.item) else 'no answers'} in {word} wording")
     named = {"participant": name, "measure": contrast.measure, "unit": contrast.unit}

@@ -16,10 +16,12 @@ import numpy as np
 from ..design import Contrast
 from .answers import Answered, Layout, Rows
 from .registry import estimator_of, row_beside
+from ..stats.bets import standard_choice
 from ..stats.estimates import EQUAL, Estimate, joined
 from cogbias.stats.position import (
     Consistency,
     consistency_of_pairs,
+    order_pairs,
     scale_consistency,
 )
 from ..stats.proportions import newcombe_paired, wilson
@@ -67,16 +69,17 @@ class OrdersRead(NamedTuple):
         "Whether what was read in one order is nearly all at one place, and no pair denies it."
         many = self.alone.sum() > ALONE * len(self.prompts)
         return bool(
-            many and not self.locked < 0.5 and self.shares[self.alone].mean(axis=0).max() > MOST
+            many
+            and not self.locked < 0.5
+            and self.shares[self.alone].mean(axis=0).max() > MOST
         )
 
 
 def _shares_of_options(answers: Answered) -> np.ndarray:
     "Share of each option in the answers; of scores the highest is taken, by ties in equal parts."
-    known = np.nan_to_num(answers.logits, nan=-np.inf)
-    highest = np.isfinite(known) & (known == known.max(axis=1, keepdims=True, initial=-np.inf))
-    shares = highest / np.maximum(1, highest.sum(axis=1, keepdims=True))
-    return np.where(highest.any(axis=1)[:, None], shares, answers.p)
+    scored = ~np.isnan(answers.logits)
+    highest = standard_choice(np.where(scored, answers.logits, -np.inf))
+    return np.where(scored.any(axis=1)[:, None], highest, answers.p)
 
 
 def _place_has_an_effect(contrast: Contrast, layout: Layout) -> bool:
@@ -97,29 +100,27 @@ def orders_read(
     "In which orders the prompts behind a contrast were read."
     layout, scale = answers.layout, estimator_of(contrast).reads == "pairs"
     ordered = "order_group" in layout
-    if not ordered and not _place_has_an_effect(contrast, layout):
+    if not (ordered or _place_has_an_effect(contrast, layout)):
         return []
     shares = _shares_of_options(answers)
     placed = replace(answers.by_prompt(), ok=answers.ok & (shares.sum(axis=1) > 0))
-    means, (code, names) = placed.means(shares), layout.code("condition")
-    chosen, found = layout.selected(contrast) & (layout.shown > 0), []
-    chosen &= layout.prompt == np.arange(len(layout))
+    means, selected, found = placed.means(shares), layout.selected(contrast), []
+    chosen = selected & (layout.shown > 0) & (layout.prompt == np.arange(len(layout)))
+    chosen &= placed.n_valid > 0
     place_of_target = layout.roles.index(target) if target in layout.roles else None
-    for number in dict.fromkeys(code[layout.selected(contrast)].tolist()):
-        every = np.flatnonzero(chosen & (code == number))
-        read = placed.n_valid[every] > 0
-        rows, places = every[read], layout.shown[every].max(initial=0)
+    for condition in dict.fromkeys(layout.column("condition")[selected]):
+        rows = np.flatnonzero(chosen & layout.at("condition", condition))
+        places = layout.shown[rows].max(initial=0)
         role, p = layout.role[rows, :places], means[rows, :places]
         role = np.where(role < 0, len(layout.roles), role)
         pairs = np.empty((0, 2), int)
         if ordered:
-            pairs = layout.order_pairs(every, scale)
-            pairs = (np.cumsum(read) - 1)[pairs[read[pairs].all(axis=1)]]
+            pairs = order_pairs(layout.code("order_group")[0][rows], role, scale)
         if scale:
             consistency = scale_consistency(p, pairs)
         else:
             consistency = consistency_of_pairs(role, p, pairs, place_of_target)
-        found.append(OrdersRead(names[number], rows, role, p, pairs, scale, consistency))
+        found.append(OrdersRead(condition, rows, role, p, pairs, scale, consistency))
     return found
 
 # %% ../../nbs/effects/08_places.ipynb #b0000049

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Rows, distribution_by_trial, in_both, second_unit
+from .answers import Rows, by_value, second_unit
 from .registry import Estimator
 from ..stats.estimates import Estimate, joined
 from cogbias.stats.ratings import (
@@ -71,7 +71,7 @@ def _checked_scale(contrast: Contrast, rows: Rows) -> int:
     options, shown, asked = rows["p_control"].shape[1], rows.layout.shown, rows.prompts
     for item in asked[(shown[asked] != options) | (options < 2)][:1]:
         raise CogbiasError(
-            f"contrast {contrast.measure!r}: item {rows.layout.items['item_id'][item]} offers "
+            f"contrast {contrast.measure!r}: item {rows.layout.column('item_id')[item]} offers "
             f"{shown[item]} options on a scale of {options}; give every option of both "
             "questions a value, 0 to the length of the scale less 1"
         )
@@ -112,7 +112,7 @@ def _of_people(
     rows: Rows, rule: RatingRule, measure: str, weight: np.ndarray | None, rational: str
 ) -> Estimate:
     "The mean score of pairs that several people answered; what has fewer units is counted."
-    ratings = distribution_by_trial(rows.of)
+    ratings = by_value(rows.layout, rows.of.item, rows.of.p)
     sides = [_side(rows, item, ratings) for item in (rows["partner"], rows.item)]
     units = [rows[name] for name in ("cluster", "crossed") if name in rows]
     every = [rating_effect_of_people(*sides, each, rule, measure, weight) for each in units]
@@ -155,10 +155,9 @@ def rating(
 def rating_gap(
     contrast: Contrast,  # its kind is one of ESTIMATORS
     one: Rows,  # from read_pairs
-    other: Rows,  # the same of another participant
+    other: Rows,  # the same of another participant, of the same pairs
 ) -> Estimate:
-    "What sets two participants apart, on the pairs that both answered."
-    one, other = in_both(one, other)
+    "What sets two participants apart."
     rule, measure = (
         _rating_rule(contrast, one, _checked_scale(contrast, one)),
         MEASURES[contrast.kind],

@@ -21,7 +21,6 @@ from ..design import Contrast
 from cogbias.effects.answers import (
     Answered,
     Rows,
-    key_of_selection,
     read_numbers,
     read_options,
     read_pairs,
@@ -57,8 +56,7 @@ class Estimator:
     "How a kind of contrast is estimated."
 
     meaning: str  # what it estimates
-    # (contrast, what it reads) -> what it says; None: nothing of such answers
-    estimate: Callable[[Contrast, Any], Estimate | Found | None]
+    estimate: Callable[[Contrast, Any], Estimate | Found]  # (contrast, what it reads) -> result
     reads: str = "prompts"  # one of READS
     control: bool = False  # it compares two conditions
     factor: str | None = None  # it reads this column of the items
@@ -94,14 +92,8 @@ def input_of(
     contrast: Contrast,  # what is compared
     answers: Answered,  # of one participant
 ) -> Any:
-    "What the estimator of a contrast reads; what several contrasts read is read once."
-    reads = estimator_of(contrast).reads
-    # replication decides who wins a tie
-    key = (reads, contrast.outcome, tuple(contrast.score.items()), contrast.invalid)
-    key += (contrast.replication, contrast.fewest, *key_of_selection(contrast))
-    if key not in answers.read:
-        answers.read[key] = READS[reads](answers, contrast)
-    return answers.read[key]
+    "What the estimator of a contrast reads."
+    return READS[estimator_of(contrast).reads](answers, contrast)
 
 # %% ../../nbs/effects/01_registry.ipynb #df63deb3
 _EFFECT = ("estimate", "ci_low", "ci_high")
@@ -214,7 +206,7 @@ def unread(
 def found_by(
     contrast: Contrast,  # what is estimated
     rows: Any,  # from `input_of`, or a part of it
-) -> Found | None:  # None where the estimator says nothing of such answers
+) -> Found:
     "What the estimator of a contrast says of some answers."
     if isinstance(rows, Rows) and not (rows["weight"] > 0).any():
         return Found(unread(contrast, rows), rows)
@@ -224,12 +216,10 @@ def found_by(
 
 def rows_of(
     contrast: Contrast,  # what is estimated
-    found: Found | None,
+    found: Found,
     group: str = "all",  # label of the rows
 ) -> list[dict[str, Any]]:
     "The rows of the effects table that an estimator gives."
-    if found is None:
-        return []
     beside = found.beside.items() if group == "all" else ()
     return [
         effect_row(contrast, found.rows, found.main, group, smallest=found.smallest),

@@ -6,15 +6,16 @@
 __all__ = ['NOT_BEST', 'ESTIMATORS', 'threshold_words', 'threshold_accuracy']
 
 # %% ../../nbs/effects/06_thresholds.ipynb #13839ea1
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..design import Contrast
 from .answers import Rows, second_unit
+from .choices import constant_choices
 from .registry import Estimator, Found
 from cogbias.effects.bets import (
     Bar,
@@ -29,12 +30,11 @@ from ..stats.estimates import Estimate, joined, nothing
 from cogbias.stats.bets import (
     BET_TRUTHS,
     VALUE_TRUTHS,
-    Sets,
     Threshold,
     bet_correct_sets,
     choose_threshold,
     normalised_scores,
-    random_set_rate,
+    right_sets,
     set_credit,
     value_correct_sets,
 )
@@ -43,96 +43,65 @@ from cogbias.stats.bets import (
 _KIND_PREFIX = "threshold_"  # what the names of the kinds begin with
 
 
-def _right_sets(contrast: Contrast, rows: Rows) -> list[Sets]:
-    "The sets of roles that are right for every question; none leaves it out."
+def _right_sets(contrast: Contrast, rows: Rows, options: Sequence[str]) -> np.ndarray:
+    "Whether every set of roles is right, for every question; one without a right set is left out."
     truth = contrast.kind.removeprefix(_KIND_PREFIX)
     if truth in VALUE_TRUTHS:
-        return [value_correct_sets(truth)] * len(rows)
+        return right_sets([value_correct_sets(truth)] * len(rows), options)
     table = {kind: bet_correct_sets(kind, truth) for kind in rows.levels("kind")}
-    return [table[kind] for kind in rows["kind"]]
+    return right_sets([table[kind] for kind in rows["kind"]], options)
 
 
 def _role_scores(rows: Rows) -> tuple[pd.DataFrame, bool]:
     "Score of every role between 0 and 1, and whether these need not sum to one."
-    raw = rows["logits"]
-    shown = rows.layout.role[rows.item] >= 0
-    free = bool(np.isfinite(raw[shown]).all()) and bool(len(rows))
-    scores = normalised_scores(raw) if free else rows["p"]
-    roles = {name for row in rows.layout.role[rows.item] for name in row[row >= 0].tolist()}
-    return by_role(rows, tuple(rows.layout.roles[code] for code in sorted(roles)), scores), free
+    raw, role = rows["logits"], rows.layout.role[rows.item]
+    free = bool(np.isfinite(raw[role >= 0]).all()) and bool(len(rows))
+    roles = tuple(rows.layout.roles[code] for code in np.unique(role[role >= 0]))
+    return by_role(rows, roles, normalised_scores(raw) if free else rows["p"]), free
 
 # %% ../../nbs/effects/06_thresholds.ipynb #6f5ffee2
-def _constant_sets(rows: Rows) -> dict[str, list[frozenset]]:
-    "Every constant set of options, by place and by words, as the set of roles that it is."
-    layout, items = rows.layout, rows.item.tolist()
-    roles = [[layout.roles[code] for code in layout.role[row] if code >= 0] for row in items]
-    texts = [layout.texts[row] for row in items]
-    by_place = [{str(k): name for k, name in enumerate(each, 1)} for each in roles]
-    by_words = [dict(zip(map(repr, said), each)) for said, each in zip(texts, roles)]
-    ways = [("place ", by_place, list(min(by_place, key=len, default={})))]
-    if texts and all(texts[0]) and len({tuple(sorted(each)) for each in texts}) == 1:
-        ways.append(("", by_words, [repr(word) for word in sorted(set(texts[0]))]))
-    return {
-        f"always {what}{' and '.join(chosen)}": [
-            frozenset(map(each.get, chosen)) for each in offered
-        ]
-        for what, offered, names in ways
-        for size in range(1, len(names) + 1)
-        for chosen in combinations(names, size)
-    }
-
-
-def _set_bars(rows: Rows, options: tuple[str, ...]) -> dict[str, Bar]:
+def _set_bars(rows: Rows, options: Sequence[str]) -> dict[str, Bar]:
     "What random sets, the best constant set and one for every type of bet score."
-    rate = {right: float(random_set_rate(right, options)) for right in set(rows["sets"])}
-    guess = np.array([rate[right] for right in rows["sets"]])
 
     def policies(part: Rows) -> dict[str, np.ndarray]:
-        key = "constant sets", part.item.tobytes()
-        known = part.layout.once(key, lambda: _constant_sets(part))  # several truths ask for them
+        layout, question = part.layout, np.arange(len(part))
+        bit = {name: 1 << place for place, name in enumerate(options)}
+        bits = np.array([bit.get(name, 0) for name in layout.roles])[layout.role[part.item]]
         return {
-            name: np.array([float(one in right) for one, right in zip(chosen, part["sets"])])
-            for name, chosen in known.items()
+            f"always {' and '.join(chosen)}": part["is_right"][
+                question, sum(bits[question, known[name]] for name in chosen)
+            ].astype(float)
+            for known in constant_choices(part)
+            for size in range(1, len(known) + 1)
+            for chosen in combinations(known, size)
         }
 
+    guess = rows["is_right"].mean(axis=1)
     return bars_of(rows, ("a random set", guess), policies, "the best constant set")
 
 # %% ../../nbs/effects/06_thresholds.ipynb #54f0a6b3
-class _Part(NamedTuple):
-    "Questions that are judged, and those on which their threshold is tuned."
-
-    name: str  # empty where there is one part
-    dev: np.ndarray  # shape (n,)
-    test: np.ndarray
-
-
-def _parts_of(rows: Rows) -> list[_Part]:
+def _parts_of(rows: Rows) -> list[tuple[str, np.ndarray, np.ndarray]]:
     "Test questions by dev ones; without these, either half of separate clusters by the other."
     dev, test = (rows.at("split", part) for part in ("dev", "test"))
     if dev.any() or second_unit(rows) is not None:
-        return [_Part("", dev, test)]
+        return [("", dev, test)]
     even = rows.code("cluster") % 2 == 0
-    halves = ("one half", test & even, test & ~even), ("the other half", test & ~even, test & even)
-    return [_Part(*each) for each in halves]
+    return [("one half", test & even, test & ~even), ("the other half", test & ~even, test & even)]
 
 
 def _judge_by_template(
-    rows: Rows, scores: pd.DataFrame, sets: list[Sets]
+    rows: Rows, scores: pd.DataFrame
 ) -> tuple[np.ndarray, list[tuple[str, Threshold]]]:
     "Credit of every question, nan where it is not judged; the thresholds of their templates."
-    credit, tuned = np.full(len(rows), np.nan), []
+    credit, tuned, right = np.full(len(rows), np.nan), [], rows["is_right"]
     templates = [(str(name), rows.at("template", name)) for name in rows.levels("template")]
     templates = templates or [("", np.ones(len(rows), bool))]
-    for (template, here), part in product(templates, _parts_of(rows)):
-        name = " of ".join(filter(None, [part.name, template]))
-        dev, test = np.flatnonzero(here & part.dev), np.flatnonzero(here & part.test)
-        if not (len(dev) and len(test)):
-            continue
-        chosen = choose_threshold(scores.iloc[dev], [sets[place] for place in dev])
-        if np.isnan(chosen.tau):
-            continue
-        credit[test] = set_credit(scores.iloc[test], [sets[place] for place in test], chosen.tau)
-        tuned.append((name, chosen))
+    for (template, here), (part, dev, test) in product(templates, _parts_of(rows)):
+        dev, test = here & dev, here & test
+        chosen = choose_threshold(scores[dev], right[dev])
+        if chosen.n and test.any():
+            credit[test] = set_credit(scores[test], right[test], chosen.tau)
+            tuned.append((" of ".join(filter(None, [part, template])), chosen))
     return credit, tuned
 
 
@@ -144,10 +113,10 @@ def threshold_words(
     name: str = "",  # of the questions it is for
 ) -> str:
     "A threshold, and how firmly the development questions determine it."
-    ties = f"{tuned.n_maximisers} values of 101 do best" if tuned.n_maximisers > 1 else "no ties"
-    spread = f", {tuned.plateau_width:.2f} from first to last" if tuned.n_maximisers > 1 else ""
     where = f" for {name}" if name else ""
-    said = f"threshold {tuned.tau:g}{where} from {tuned.n} development questions ({ties}{spread})"
+    best = f"{tuned.n_maximisers} values of 101 do best"
+    spread = f"{best}, {tuned.plateau_width:.2f} from first to last"
+    said = f"threshold {tuned.tau:g}{where} from {tuned.n} development questions ({spread})"
     if tuned.is_maximiser:
         return said
     there = f"{tuned.accuracy_at_tau:.2f} and not {tuned.accuracy:.2f}"
@@ -166,28 +135,22 @@ def threshold_accuracy(
 ) -> Found | Estimate:  # the estimate, and one for each bar
     "Share of test questions whose set above the tuned threshold is right."
     read = rows.part(rows["weight"] > 0)
-    first = _parts_of(read)[0]
-    lacking = [part for part in ("dev", "test") if not getattr(first, part).any()]
-    if lacking:
-        none = f"no answered question has the split {' or '.join(map(repr, lacking))}"
-        return nothing("insufficient", none, method="tuned threshold")
     scores, free = _role_scores(read)
-    sets = _right_sets(contrast, read)
-    credit, tuned = _judge_by_template(read, scores, sets)
+    judged = read.having(is_right=_right_sets(contrast, read, scores.columns))
+    credit, tuned = _judge_by_template(judged, scores)
     at = np.flatnonzero(~np.isnan(credit))
     if not len(at):
         none = "no template has both development and test questions that count"
         return nothing("insufficient", none, method="tuned threshold")
-    part, credit = read.part(at), credit[at]
-    part = part.having(sets=np.array([*sets, None], object)[at], weight=np.ones(len(at)))
-    every = _set_bars(part, tuple(scores.columns))
+    part, credit = judged.part(at).having(), credit[at]
+    every = _set_bars(part, scores.columns)
     tested = tested_against(part, credit, every)
     found = tested["guessing"][0]
-    constant = every["constant_policy"].height
     detail = joined(
         "" if free else _EXPLORATORY,
         *(threshold_words(each, name) for name, each in tuned),
-        f"{question_mean(part, credit):.2f} right, {constant:.2f} by the best constant set",
+        f"{question_mean(part, credit):.2f} right, {every['constant_policy'].height:.2f} by the "
+        "best constant set",
         *map(str, every.values()),
         found.detail,
         prompts_left_out(rows, read),

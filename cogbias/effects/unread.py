@@ -101,20 +101,18 @@ def _lose_a_cluster(contrast: Contrast, rows: Rows, kind: Estimator) -> bool:
     return len(kind.clusters(contrast, rows).table["difference"]) < len(both)
 
 
-_SPANNED = {"se": np.fmax, "df": np.fmin, "ci_low": np.fmin, "ci_high": np.fmax}
+_SPANNED = {"se": "max", "df": "min", "ci_low": "min", "ci_high": "max"}
 
 
 def _reaching(row: dict[str, Any], headline: Mapping[str, Any], up: bool) -> dict[str, Any]:
     "The row; where the headline lies further out, the bound is there and the interval spans both."
-    outer = np.fmax if up else np.fmin
-    both = pd.DataFrame([row, headline])[["estimate", *_SPANNED]].astype(float)
-    there, here = both["estimate"]
-    if np.isnan(there) or np.isnan(here) or not abs(outer(there, here) - there) > EQUAL:
+    there, here = row["estimate"], headline["estimate"]
+    if None in (there, here) or (here - there) * (1 if up else -1) <= EQUAL:
         return row
-    spanned = {"estimate": outer, **_SPANNED}
-    found = {name: plain_number(of(*both[name])) for name, of in spanned.items()}
+    both = pd.DataFrame([row, headline])[[*_SPANNED]].astype(float).agg(_SPANNED)
     said = f"as far as the answers that were read, from {there:+.3f} over all"
-    return row | found | {"detail": joined(row["detail"], said)}
+    found = {name: plain_number(each) for name, each in both.items()}
+    return row | found | {"estimate": here, "detail": joined(row["detail"], said)}
 
 
 def rows_of_bounds(

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cogbias.stats.clusters import (
+    FEWEST_FOR_A_CLAIM,
     Blocks,
     Columns,
-    membership_of,
     cluster_blocks,
-    combine_strata,
+    over_blocks,
 )
 from .estimates import EQUAL, LEVEL, Estimate, critical_value, is_dust, joined, settled
 
@@ -163,16 +163,6 @@ class _Mixture(NamedTuple):
         return min(p_value, max(self.p_signs, p_of_limits(self.smooth_limits, self.estimate)))
 
 # %% ../../nbs/stats/02_adjusted.ipynb #98d1d054
-def _mean_firmness(
-    differences: Columns, weights: Mapping | None, scale: tuple[float, float]
-) -> float:
-    "Firmness over clusters, strata weighted as in the estimate."
-    lie = membership_of(differences, weights)
-    weight = np.zeros(len(lie.used))
-    weight[lie.used] = np.abs(lie.adding)
-    return float(np.average(firmness(differences, scale), weights=weight))
-
-
 def clusters_are_contrasts(
     differences: Columns,  # with mean_control
     blocks: Blocks,  # of them
@@ -185,7 +175,6 @@ def clusters_are_contrasts(
 
 def _mix_intervals(
     differences: Columns,
-    weights: Mapping | None,
     blocks: Blocks,
     plain: Estimate,
     scale: tuple[float, float],
@@ -197,7 +186,7 @@ def _mix_intervals(
         low, high = scale[0] - scale[1], scale[1] - scale[0]
     lows = blocks.plus * low - blocks.minus * high
     highs = blocks.plus * high - blocks.minus * low
-    firm = _mean_firmness(differences, weights, scale)
+    firm = float(np.average(firmness(differences, scale), weights=np.abs(blocks.share)))
     ends = float(lows.sum()), float(highs.sum())
     counts = _two_imagined_clusters(blocks, lows, highs)
     p_signs = sign_test(blocks.part) if clusters_are_contrasts(differences, blocks) else 1.0
@@ -213,46 +202,39 @@ def adjusted_cluster_interval(
     scale: tuple[float, float] = (0.0, 1.0),  # lowest and highest score
     unit: str = "probability",  # unit of the differences
     test: bool = True,  # false: no p-value
-    blocks: Blocks | None = None,  # from cluster_blocks, where they are known already
     unseen: float = UNSEEN,  # how far a kind of cluster that was not asked may move the mean
 ) -> Estimate:
     "Effect over clusters, with an interval that holds for smooth effects and for counts."
-    blocks = cluster_blocks(differences, weights) if blocks is None else blocks
-    plain = combine_strata(blocks.mean, blocks.variance, blocks.smallest, unit)
-    known = {"unit": unit, "n_clusters": int(blocks.size.sum())}
+    blocks = cluster_blocks(differences, weights)
+    plain = over_blocks(blocks, unit)
     if np.isnan(plain.ci_low):
-        return Estimate(
-            plain.estimate, status=plain.status, detail=plain.detail, method=METHOD, **known
-        )
-    mixed = _mix_intervals(differences, weights, blocks, plain, scale, unseen)
+        return replace(plain, method=METHOD)
+    total, smallest = plain.n_clusters, int(blocks.smallest.min())
+    mixed = _mix_intervals(differences, blocks, plain, scale, unseen)
     low, high = mixed.limits(LEVEL)
     alone = mixed.asked(LEVEL)
     widened = bool(low < alone[0] - EQUAL or high > alone[1] + EQUAL)
     se = (1 - mixed.firm) * plain.se + mixed.firm * mixed.counts.se
-    notes = [] if plain.se else [f"all {known['n_clusters']} clusters agree"]
-    if mixed.firm > 0.005:
-        notes.append(f"the interval for counts weighs {mixed.firm:.2f}")
-    if widened:
-        notes.append(
-            f"wider than these {known['n_clusters']} clusters require: other kinds of "
-            f"clusters may exist"
-        )
-    few = known["n_clusters"] < 6 or blocks.smallest.min() < 3
-    if few:
-        smallest = int(blocks.smallest.min())
-        notes.insert(0, f"{known['n_clusters']} clusters, {smallest} in the smallest stratum")
-    return Estimate(
-        plain.estimate,
-        max(se, unseen * mixed.counts.se) if widened else se,
-        plain.df if mixed.firm < 1 and not widened else np.nan,
-        low,
-        high,
+    few = total < FEWEST_FOR_A_CLAIM or smallest < 3
+    detail = joined(
+        f"{total} clusters, {smallest} in the smallest stratum" if few else "",
+        "" if plain.se else f"all {total} clusters agree",
+        f"the interval for counts weighs {mixed.firm:.2f}" if mixed.firm > 0.005 else "",
+        f"wider than these {total} clusters require: other kinds of clusters may exist"
+        if widened
+        else "",
+    )
+    return replace(
+        plain,
+        se=max(se, unseen * mixed.counts.se) if widened else se,
+        df=plain.df if mixed.firm < 1 and not widened else np.nan,
+        ci_low=low,
+        ci_high=high,
         p_value=mixed.p_value() if test else np.nan,
         p_method="interval" if test else "",
         method=METHOD,
         status="few_clusters" if few else "ok",
-        detail="; ".join(notes),
-        **known,
+        detail=detail,
     )
 
 # %% ../../nbs/stats/02_adjusted.ipynb #65631ed4

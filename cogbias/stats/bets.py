@@ -5,12 +5,11 @@
 # %% auto #0
 __all__ = ['VALUE_OPTIONS', 'BET_OPTIONS', 'KINDS', 'BETS', 'Sets', 'VALUE_TRUTHS', 'BET_TRUTHS', 'normalised_scores',
            'standard_choice', 'standard_credit', 'value_correct_sets', 'expected_gains', 'bet_correct_sets', 'bet_key',
-           'set_credit', 'Threshold', 'choose_threshold', 'random_set_rate', 'beliefs', 'believed_key']
+           'right_sets', 'set_credit', 'Threshold', 'choose_threshold', 'beliefs', 'believed_key']
 
 # %% ../../nbs/stats/10_bets.ipynb #331eb368
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from itertools import combinations
 from math import nan
 from typing import Any, NamedTuple
 
@@ -56,18 +55,12 @@ def standard_credit(
     credit = (standard_choice(scores.to_numpy(float)) * right).sum(axis=1)
     return np.where(right.any(axis=1), credit, nan)
 
-# %% ../../nbs/stats/10_bets.ipynb #11aa1d3b
-def _coded_sets(scores: np.ndarray, tau: float | np.ndarray) -> np.ndarray:
-    "The set above the threshold as a number: bit j is option j; the first axes are thresholds."
-    return (scores > np.expand_dims(tau, (-2, -1))) @ (1 << np.arange(scores.shape[-1]))
-
 # %% ../../nbs/stats/10_bets.ipynb #eaa4ecf6
 def _all_sets(options: Sequence[str]) -> list[frozenset]:
-    "Every set of options, the empty one first."
+    "Every set of options, the empty one first; bit j of its number is option j."
     return [
-        frozenset(chosen)
-        for size in range(len(options) + 1)
-        for chosen in combinations(options, size)
+        frozenset(option for place, option in enumerate(options) if number >> place & 1)
+        for number in range(1 << len(options))
     ]
 
 # %% ../../nbs/stats/10_bets.ipynb #289aaf9f
@@ -134,40 +127,27 @@ def bet_key(
     return frozenset().union(*bet_correct_sets(kind, "strict"))
 
 # %% ../../nbs/stats/10_bets.ipynb #1aab89e5
-def _right_codes(correct: Sequence[Sets], options: Sequence[str]) -> np.ndarray:
-    "Whether each set of options, by its code, is right in each question, shape (n, 2**K)."
-    bit = {option: 1 << place for place, option in enumerate(options)}
-
-    def row(sets: Sets) -> np.ndarray:
-        return np.isin(
-            np.arange(1 << len(options)), [sum(bit[option] for option in each) for each in sets]
-        )
-
-    rows = {sets: row(sets) for sets in set(map(frozenset, correct))}
-    return np.array([rows[frozenset(sets)] for sets in correct], bool).reshape(
-        len(correct), 1 << len(options)
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #23e6b4c7
-def _answered_with_truth(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
-    "Which questions have an answer and a right set."
-    return scores.notna().all(axis=1).to_numpy() & np.array(
-        [len(sets) > 0 for sets in correct], bool
-    )
+def right_sets(
+    correct: Sequence[Sets],  # the right sets of each question; empty leaves it out, shape (n,)
+    options: Sequence[str],  # the options offered
+) -> np.ndarray:  # shape (n, 2**K)
+    "Whether each set of options, by its number, is right in each question."
+    every = _all_sets(options)
+    found = [[chosen in sets for chosen in every] for sets in correct]
+    return np.array(found, bool).reshape(len(correct), len(every))
 
 # %% ../../nbs/stats/10_bets.ipynb #7d0d1d05
 def set_credit(
     # one row per question, one column per option, on the scale of the threshold
     scores: pd.DataFrame,
-    correct: Sequence[Sets],  # the right sets of each question; empty leaves it out, shape (n,)
-    tau: float,  # threshold; an option must exceed it
-) -> np.ndarray:  # 1 or 0 per question; nan where left out or unanswered
+    right: np.ndarray,  # from `right_sets`; a question without a right set is left out
+    tau: float | np.ndarray,  # threshold, or several; an option must exceed it
+) -> np.ndarray:  # 1 or 0 per question, for each threshold; nan where left out or unanswered
     "Whether the set of options above a threshold is a right one."
-    counted = _answered_with_truth(scores, correct)
-    right = _right_codes(correct, list(scores.columns))
-    return np.where(
-        counted, right[np.arange(len(scores)), _coded_sets(scores.to_numpy(float), tau)], nan
-    )
+    above = scores.to_numpy(float) > np.expand_dims(tau, (-2, -1))
+    number = above @ (1 << np.arange(scores.shape[1]))
+    counted = scores.notna().all(axis=1).to_numpy() & right.any(axis=1)
+    return np.where(counted, right[np.arange(len(scores)), number], nan)
 
 # %% ../../nbs/stats/10_bets.ipynb #93061367
 class Threshold(NamedTuple):
@@ -181,53 +161,25 @@ class Threshold(NamedTuple):
     plateau_width: float  # largest maximizer minus smallest
     n: int  # development questions that counted
 
-# %% ../../nbs/stats/10_bets.ipynb #577ade62
+# %% ../../nbs/stats/10_bets.ipynb #457bdb92
 _GRID_OF_THRESHOLDS = np.arange(101) / 100
 
 
-def _grid_counts(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
-    "Right answers at every threshold of the grid, shape (101,)."
-    right = _right_codes(correct, list(scores.columns))
-    return right[
-        np.arange(len(scores)), _coded_sets(scores.to_numpy(float), _GRID_OF_THRESHOLDS)
-    ].sum(axis=1)
-
-# %% ../../nbs/stats/10_bets.ipynb #457bdb92
 def choose_threshold(
     scores: pd.DataFrame,  # development questions: one row each, one column per option, in [0, 1]
-    correct: Sequence[Sets],  # the right sets of each question; empty leaves it out, shape (n,)
+    right: np.ndarray,  # from `right_sets`; a question without a right set is left out
 ) -> Threshold:
     "The median of the thresholds that do best on development questions."
-    counted = _answered_with_truth(scores, correct)
-    if not counted.any():
+    credit = set_credit(scores, right, _GRID_OF_THRESHOLDS)
+    n = int((~np.isnan(credit[0])).sum())
+    if not n:
         return Threshold(nan, nan, nan, False, 0, nan, 0)
-    scores, correct, n = (
-        scores[counted],
-        [sets for sets, keep in zip(correct, counted) if keep],
-        int(counted.sum()),
-    )
-    counts = _grid_counts(scores, correct)
+    counts = np.nansum(credit, axis=1)
     best = np.flatnonzero(counts == counts.max())
     tau = float(np.median(_GRID_OF_THRESHOLDS[best]))
-    there, width = float(set_credit(scores, correct, tau).sum()), int(best[-1] - best[0])
-    return Threshold(
-        tau,
-        float(counts.max()) / n,
-        there / n,
-        bool(there == counts.max()),
-        len(best),
-        width / 100,
-        n,
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #1f6b0cfc
-def random_set_rate(
-    correct: Sets,  # the right sets of one question
-    options: Sequence[str],  # the options offered
-) -> Fraction:
-    "Probability that a set is right in which each option is included by the toss of a coin."
-    possible = _all_sets(options)
-    return Fraction(sum(chosen in correct for chosen in possible), len(possible))
+    there, width = np.nansum(set_credit(scores, right, tau)), int(best[-1] - best[0]) / 100
+    is_best = bool(there == counts.max())
+    return Threshold(tau, float(counts.max()) / n, float(there) / n, is_best, len(best), width, n)
 
 # %% ../../nbs/stats/10_bets.ipynb #ffb82933
 def beliefs(

@@ -4,13 +4,12 @@
 
 # %% auto #0
 __all__ = ['Columns', 'FEWEST_FOR_AN_INTERVAL', 'FEWEST_FOR_A_CLAIM', 'segment_means', 'CodedDifferences', 'kept_clusters',
-           'coded_differences', 'combine_strata', 'weight_of_strata', 'number_of_strata', 'Blocks', 'membership_of',
-           'cluster_blocks', 'over_blocks', 'stratified_cluster_t']
+           'coded_differences', 'combine_strata', 'weight_of_strata', 'number_of_strata', 'Blocks', 'cluster_blocks',
+           'over_blocks', 'stratified_cluster_t']
 
 # %% ../../nbs/stats/01_clusters.ipynb #091c45f1
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -129,23 +128,16 @@ def number_of_strata(
     return np.array([number.get(name, -1) for name in names], int)
 
 # %% ../../nbs/stats/01_clusters.ipynb #4392e46b
-def _number_in_order(names: Iterable) -> np.ndarray:
-    "The number of every name, in the order in which they come."
-    number: dict = {}
-    return np.array([number.setdefault(name, len(number)) for name in names], int)
-
-
 def _block_of_stratum(stratum: np.ndarray, cluster: np.ndarray, strata: int) -> np.ndarray:
     "Number of the block of every stratum."
+    from scipy.sparse.csgraph import connected_components
+
     clusters = int(cluster.max(initial=-1)) + 1
     if clusters == len(cluster):  # no cluster lies in two strata
         return np.arange(strata)
     holds = np.zeros((strata, clusters))
     holds[stratum, cluster] = 1.0
-    reached = (holds @ holds.T + np.eye(strata)) > 0
-    for _ in range(int(strata).bit_length()):  # strata that reach each other in ever more steps
-        reached = (reached.astype(float) @ reached) > 0
-    return _number_in_order(reached.argmax(axis=1).tolist())  # the first stratum that each reaches
+    return connected_components(holds @ holds.T)[1]
 
 # %% ../../nbs/stats/01_clusters.ipynb #87cd26be
 class Blocks(NamedTuple):
@@ -159,64 +151,7 @@ class Blocks(NamedTuple):
     minus: np.ndarray  # size of the sum of its negative ones, shape (B,)
     part: np.ndarray  # what each cluster adds, times the size of its block, shape (G,)
     block: np.ndarray  # block of each cluster, shape (G,)
-
-
-class _Membership(NamedTuple):
-    "Which strata and blocks clusters lie in, whatever they show."
-
-    used: np.ndarray  # whether the stratum of a row has a weight, shape (rows,)
-    stratum: np.ndarray  # number of the stratum of every row that is used
-    cluster: np.ndarray  # number of the cluster of every row that is used
-    weight: np.ndarray  # of every stratum, shape (S,)
-    size: np.ndarray  # clusters of every stratum, 1 where there is none, shape (S,)
-    adding: np.ndarray  # weight of a row in the estimate, of every row that is used
-    erring: np.ndarray  # and in its error, of every row that is used
-    block_of: np.ndarray  # block of every stratum, shape (S,)
-    block: np.ndarray  # block of every cluster, shape (G,)
-    in_block: np.ndarray  # clusters of every block, shape (B,)
-    smallest: np.ndarray  # clusters in the smallest stratum of every block, shape (B,)
-    plus: np.ndarray  # sum of the positive stratum weights of every block, shape (B,)
-    minus: np.ndarray  # size of the sum of its negative ones, shape (B,)
-
-
-@lru_cache(maxsize=256)
-def _membership_of_clusters(strata: tuple, clusters: tuple, weights: tuple | None) -> _Membership:
-    "The same for everybody who answered these clusters, so the last ones are kept."
-    weight_of = weight_of_strata(strata, None if weights is None else dict(weights))
-    stratum = number_of_strata(strata, weight_of)
-    used = stratum >= 0
-    stratum = stratum[used]
-    cluster = _number_in_order(name for name, counts in zip(clusters, used.tolist()) if counts)
-    weight = np.array(list(weight_of.values()), float)
-    size = np.bincount(stratum, minlength=len(weight))
-    block_of = _block_of_stratum(stratum, cluster, len(weight))
-    block = np.zeros(cluster.max(initial=-1) + 1, int)
-    block[cluster] = block_of[stratum]
-    total = block_of.max(initial=-1) + 1
-    return _Membership(
-        used,
-        stratum,
-        cluster,
-        weight,
-        np.maximum(size, 1),
-        (weight / np.maximum(size, 1))[stratum],
-        (weight / np.sqrt(np.maximum(size * (size - 1.0), 1.0)))[stratum],
-        block_of,
-        block,
-        np.bincount(block, minlength=total),
-        np.array([size[block_of == each].min() for each in range(total)], int),
-        np.bincount(block_of, np.maximum(weight, 0), total),
-        np.bincount(block_of, np.maximum(-weight, 0), total),
-    )
-
-
-def membership_of(
-    differences: Columns,  # stratum, cluster
-    weights: Mapping | None,  # stratum -> weight
-) -> _Membership:
-    "Where the clusters of some differences lie."
-    names = (tuple(np.asarray(differences[name]).tolist()) for name in ("stratum", "cluster"))
-    return _membership_of_clusters(*names, None if weights is None else tuple(weights.items()))
+    share: np.ndarray  # weight of each row in the estimate, of either sign, shape (rows,)
 
 
 def cluster_blocks(
@@ -224,21 +159,34 @@ def cluster_blocks(
     weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
 ) -> Blocks:
     "Strata gathered into blocks that share no cluster."
-    lie = membership_of(differences, weights)
-    value = settled(np.asarray(differences["difference"], float)[lie.used])
-    centre = np.bincount(lie.stratum, value, len(lie.weight)) / lie.size
-    apart = settled(value - centre[lie.stratum], scale=np.abs(value).max(initial=1.0))
-    adds = np.bincount(lie.cluster, lie.adding * value, len(lie.block))
-    error = np.bincount(lie.cluster, lie.erring * apart, len(lie.block))
+    weight_of = weight_of_strata(differences["stratum"], weights)
+    stratum = number_of_strata(differences["stratum"], weight_of)
+    used = stratum >= 0
+    stratum, weight = stratum[used], np.array(list(weight_of.values()), float)
+    cluster = pd.factorize(np.asarray(differences["cluster"])[used])[0]
+    clusters = np.bincount(stratum, minlength=len(weight))  # of every stratum
+    block_of = _block_of_stratum(stratum, cluster, len(weight))
+    block = np.zeros(cluster.max(initial=-1) + 1, int)
+    block[cluster] = block_of[stratum]
+    size = np.bincount(block, minlength=block_of.max(initial=-1) + 1)
+    value = settled(np.asarray(differences["difference"], float)[used])
+    centre = np.bincount(stratum, value, len(weight)) / np.maximum(clusters, 1)
+    apart = settled(value - centre[stratum], scale=np.abs(value).max(initial=1.0))
+    adding = (weight / np.maximum(clusters, 1))[stratum]
+    erring = (weight / np.sqrt(np.maximum(clusters * (clusters - 1.0), 1.0)))[stratum]
+    error = np.bincount(cluster, erring * apart, len(block))
+    share = np.zeros(len(used))
+    share[used] = adding
     return Blocks(
-        settled(np.bincount(lie.block_of, lie.weight * centre, len(lie.in_block))),
-        np.bincount(lie.block, error**2, len(lie.in_block)),
-        lie.in_block,
-        lie.smallest,
-        lie.plus,
-        lie.minus,
-        adds * lie.in_block[lie.block],
-        lie.block,
+        settled(np.bincount(block_of, weight * centre, len(size))),
+        np.bincount(block, error**2, len(size)),
+        size,
+        np.array([clusters[block_of == each].min() for each in range(len(size))], int),
+        np.bincount(block_of, np.maximum(weight, 0), len(size)),
+        np.bincount(block_of, np.maximum(-weight, 0), len(size)),
+        np.bincount(cluster, adding * value, len(block)) * size[block],
+        block,
+        share,
     )
 
 # %% ../../nbs/stats/01_clusters.ipynb #136d1576

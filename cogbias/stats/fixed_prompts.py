@@ -26,10 +26,7 @@ class Part(NamedTuple):
 def _constant_words(groups: Sequence[np.ndarray]) -> str:
     "How many prompts got one answer throughout; empty where none did."
     alike = sum(np.ptp(each) == 0 for each in groups)
-    if not alike:
-        return ""
-    every = "every prompt" if alike == len(groups) else f"{alike} of {len(groups)} prompts"
-    return f"{every} got one answer throughout"
+    return f"{alike} of {len(groups)} prompts got one answer throughout" if alike else ""
 
 
 def _too_few(
@@ -72,17 +69,6 @@ RESAMPLES = 4000  # samples drawn with replacement
 FEWEST_FOR_MEDIANS = 6  # answers to a prompt, below which its median has no interval
 
 
-def _medians_drawn_again(
-    values: np.ndarray, resamples: int, rng: np.random.Generator
-) -> np.ndarray:
-    "Medians of `resamples` samples drawn with replacement; in blocks, to bound memory."
-    n, step = len(values), max(1, 1_000_000 // len(values))
-    sizes = [min(step, resamples - start) for start in range(0, resamples, step)]
-    return np.concatenate(
-        [np.median(values[rng.integers(0, n, (rows, n))], axis=1) for rows in sizes]
-    )
-
-
 def resampled_medians(
     groups: Sequence[ArrayLike],  # answers to each prompt
     measure: Callable[[np.ndarray], np.ndarray],  # medians (draws, prompts) -> (draws,)
@@ -97,8 +83,10 @@ def resampled_medians(
     estimate = float(measure(np.array([[np.median(each) for each in groups]]))[0])
     if (short := _too_few(groups, estimate, FEWEST_FOR_MEDIANS, known)) is not None:
         return short
-    generator = np.random.default_rng(0)
-    drawn = [_medians_drawn_again(each, RESAMPLES, generator) for each in groups]
+    draws = np.random.default_rng(0).integers
+    drawn = [
+        np.median(each[draws(0, len(each), (RESAMPLES, len(each)))], axis=1) for each in groups
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
         values = measure(np.stack(drawn, axis=1))
     lost = int((~np.isfinite(values)).sum())

@@ -30,53 +30,34 @@ def segment_medians(
     weights: np.ndarray,  # above 0, shape (n,)
     segment: np.ndarray,  # number of the segment of each, from 0, shape (n,)
     segments: int,  # how many there are
-) -> np.ndarray:
+) -> np.ndarray:  # nan for a segment without a number, shape (segments,)
     "Weighted median of every segment, at the middle of the gap where one lies exactly there."
-    order = np.lexsort((values, segment))
-    value, of = values[order], segment[order]
-    share = (weights / np.bincount(segment, weights, segments)[segment])[order]
-    size = np.bincount(segment, minlength=segments)
-    first = np.cumsum(size) - size
-    summed = np.cumsum(share)
-    before = np.append(0.0, summed)[first]
-    below = summed - before[of]
-    places = (
-        np.bincount(of, below < 0.5 - 1e-12, segments),
-        np.bincount(of, below <= 0.5 + 1e-12, segments),
-    )
-    at = [first + np.minimum(place.astype(int), np.maximum(size - 1, 0)) for place in places]
-    ends = [np.append(value, np.nan)[np.where(size > 0, each, len(value))] for each in at]
-    return (ends[0] + ends[1]) / 2
+    found, ends = np.full(segments, nan), np.cumsum(np.bincount(segment, minlength=segments))
+    for number, at in enumerate(np.split(np.lexsort((values, segment)), ends[:-1])):
+        if len(at):
+            share = np.cumsum(weights[at]) / weights[at].sum()
+            first = np.searchsorted(share, 0.5 - 1e-12)
+            last = np.searchsorted(share, 0.5 + 1e-12, side="right")
+            found[number] = (values[at[first]] + values[at[min(last, len(at) - 1)]]) / 2
+    return found
 
 # %% ../../nbs/stats/07_numbers.ipynb #09be57ca
-class _ClusterAnswers(NamedTuple):
-    "The answers of all clusters, one row per number."
-
-    value: np.ndarray  # shape (n,)
-    weight: np.ndarray  # above 0, shape (n,)
-    treated: np.ndarray  # true under treatment, shape (n,)
-    code: np.ndarray  # number of the cluster, shape (n,)
-    groups: int  # clusters that there are
-
-    def middles(self, middle: Callable[..., np.ndarray]) -> np.ndarray:
-        "The middle of every cluster under treatment, and under control, shape (2, groups)."
-        segment = self.code + np.where(self.treated, 0, self.groups)
-        return middle(self.value, self.weight, segment, 2 * self.groups).reshape(2, -1)
-
-
-def _delta_of_each_cluster(clusters: _ClusterAnswers) -> np.ndarray:
+def _deltas(
+    value: np.ndarray, weight: np.ndarray, treated: np.ndarray, code: np.ndarray, groups: int
+) -> np.ndarray:
     "Cliff's delta of every cluster."
-    order = np.lexsort((clusters.value, clusters.code))
-    value, code = clusters.value[order], clusters.code[order]
-    new = np.append(True, (np.diff(value) != 0) | (np.diff(code) != 0))[: len(value)]
-    tie, of = np.cumsum(new) - 1, code[new]
-    weight, treated = clusters.weight[order], clusters.treated[order]
-    ours, theirs = (np.bincount(tie, weight * side, len(of)) for side in (treated, ~treated))
-    total = np.bincount(of, theirs, clusters.groups)
-    below = np.cumsum(theirs) - theirs - (np.cumsum(total) - total)[of]
-    above = total[of] - below - theirs
-    whole = np.bincount(of, ours, clusters.groups) * total
-    return np.clip(np.bincount(of, ours * (below - above), clusters.groups) / whole, -1, 1)
+    found = np.full(groups, nan)
+    for cluster in np.unique(code):
+        ours, theirs = (np.flatnonzero((code == cluster) & side) for side in (treated, ~treated))
+        theirs = theirs[np.argsort(value[theirs])]
+        below = np.append(0.0, np.cumsum(weight[theirs]))
+        less, no_more = (
+            below[np.searchsorted(value[theirs], value[ours], side=side)]
+            for side in ("left", "right")
+        )
+        above = below[-1] - no_more
+        found[cluster] = weight[ours] @ (less - above) / (weight[ours].sum() * below[-1])
+    return np.clip(found, -1, 1)
 
 
 class _Measure(NamedTuple):
@@ -115,13 +96,6 @@ CLUSTER_MEASURES = {
     "cliffs_delta": _Measure("Cliff's delta", None, None),
 }
 
-
-def _by_cluster(measure: _Measure, clusters: _ClusterAnswers, anchors: np.ndarray) -> np.ndarray:
-    "A measure of every cluster."
-    if measure.middle is None:
-        return _delta_of_each_cluster(clusters)
-    return measure.combined(*clusters.middles(measure.middle), anchors)
-
 # %% ../../nbs/stats/07_numbers.ipynb #89bfba3b
 def anchors_by_cluster(
     anchor: np.ndarray,  # anchor of every row, shape (n,)
@@ -145,17 +119,18 @@ def coded_numbers(
 ) -> CodedDifferences:
     "One number for every numbered cluster that was asked."
     used = weight > 0
-    columns = [value, weight, treated, code]
-    if not used.all():
-        columns = [column[used] for column in columns]
-    clusters = _ClusterAnswers(*columns, groups)
-    sides = (clusters.code[clusters.treated == each] for each in (True, False))
-    both = np.logical_and(*(np.bincount(each, minlength=groups) > 0 for each in sides))
+    answers = value[used], weight[used], treated[used], code[used]
+    middle, combined = CLUSTER_MEASURES[measure][1:]
     anchors = np.full((2, groups), nan)
     if anchor is not None:
         anchors = anchors_by_cluster(anchor, treated, code, groups)
     with np.errstate(divide="ignore", invalid="ignore"):
-        numbers = np.where(both, _by_cluster(CLUSTER_MEASURES[measure], clusters, anchors), nan)
+        if middle is None:
+            numbers = _deltas(*answers, groups)
+        else:
+            segment = np.where(treated, code, code + groups)[used]
+            middles = middle(*answers[:2], segment, 2 * groups).reshape(2, -1)
+            numbers = combined(*middles, anchors)
     return kept_clusters({"difference": numbers}, code)
 
 # %% ../../nbs/stats/07_numbers.ipynb #d0b25c16

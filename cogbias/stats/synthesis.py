@@ -58,23 +58,18 @@ def _fit(studies: _Studies, tau2: float) -> _Fit:
 
 def _restricted_spread(studies: _Studies) -> float:
     "The squared spread at the highest peak of the restricted likelihood."
-    from scipy.optimize import brentq
+    from scipy.optimize import minimize_scalar
 
-    def slope(tau2: float) -> float:
-        weight, mean, _ = _fit(studies, tau2)
-        trace = weight.sum() - (weight**2).sum() / weight.sum()
-        return float(((weight * (studies.y - mean)) ** 2).sum() - trace)
-
-    def likelihood(tau2: float) -> float:
+    def against(tau2: float) -> float:
         weight, _, q = _fit(studies, tau2)
-        return float(np.log(weight).sum() - q - np.log(weight.sum())) / 2
+        return float(q + np.log(weight.sum()) - np.log(weight).sum())
 
     top = 10 * (float(np.square(studies.y - studies.y.mean()).sum()) + float(studies.v.max()))
     grid = [0.0, *np.geomspace(studies.v.min() * 1e-3, top, 60)]
-    slopes = [slope(tau2) for tau2 in grid]
-    turns = [i for i in range(60) if slopes[i] > 0 >= slopes[i + 1]]
-    peaks = [brentq(slope, grid[i], grid[i + 1], xtol=1e-300, maxiter=1000) for i in turns]
-    return float(max([0.0, *peaks], key=likelihood))
+    best = int(np.argmin([against(tau2) for tau2 in grid]))
+    around = grid[max(best - 1, 0)], grid[best + 1]
+    found = minimize_scalar(against, bounds=around, method="bounded", options={"xatol": 1e-14})
+    return float(min([0.0, found.x], key=against))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #f95dfed0
 class Synthesis(NamedTuple):
