@@ -154,13 +154,14 @@ def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
     who = recorded_participant(folder, asked.participant_id)
     instruction = who.identity.get("instruction")
     arm = who.identity["arm"] if instruction is not None else None  # of ours, not as published
+    model, mark = f"{who.model}{ARM}{arm}" if arm else who.model, mark_of_participant(who)
     return {
-        "model": f"{who.model}{ARM}{arm}" if arm else who.model,
+        "model": shown_name(model, who.simulated, mark),
         "arm": arm,
         "instruction": instruction,
         "temperature": who.temperature,
         "simulated": who.simulated,
-        "mark": mark_of_participant(who),
+        "mark": mark,
         "asked": asked_how(who.name),
     }
 
