@@ -67,10 +67,8 @@ def common_effects(
     numbers = dict.fromkeys(["estimate", "se", "df", "ci_low", "ci_high"], float)
     asked = ["participant", "model", "temperature", "paradigm", "variant"]
     found = as_shown(table)[[*asked, *numbers, "status", "unit", "verdict"]].astype(numbers)
-    found.attrs["left_out"] = [
-        *effects.loc[~effects["paradigm"].isin(table["paradigm"]), "paradigm"]
-    ]
-    found.attrs["left_out"] = list(dict.fromkeys(found.attrs["left_out"]))
+    left_out = effects.loc[~effects["paradigm"].isin(table["paradigm"]), "paradigm"]
+    found.attrs["left_out"] = left_out.unique().tolist()
     return found
 
 # %% ../../nbs/reporting/03_study.ipynb #38128677

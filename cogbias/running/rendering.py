@@ -46,7 +46,6 @@ from cogbias.folder import (
     state_of,
 )
 from ..study.own_paradigms import know
-from ..participants import asked_how
 from ..reporting.cell import shown_name
 from ..reporting.claims import OTHERS
 from ..reporting.chapters import CellReport, Training
@@ -162,7 +161,6 @@ def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
         "temperature": who.temperature,
         "simulated": who.simulated,
         "mark": mark,
-        "asked": asked_how(who.name),
     }
 
 
