@@ -24,6 +24,7 @@ from ..design import ALTERED, IMPORTED, PEOPLE, human_reference, paradigm
 from ..effects import headlines, likenesses
 from ..folder import Folder, marks_of, recorded_participant, report_file, requests
 from ..participants import is_simulated
+from ..participants.trials import slug
 from cogbias.reporting.claims import (
     claim,
     explained,
@@ -141,8 +142,7 @@ class Results:
 
     def comparison(self, first: str, second: str) -> str:
         "The address of a comparison with another participant, or with published results."
-        names = (_stem(report_file(who, ""), 1) for who in (first, second))
-        return f"results/compared/{'/'.join(names)}.html"
+        return f"results/compared/{slug(first)}/{slug(second)}.html"
 
     def address(
         self,
@@ -151,18 +151,12 @@ class Results:
     ) -> str | None:  # from the top of the site; None where there is no such page
         "The address of a page."
         if paradigm is None:
-            return f"results/participants/{_stem(report_file(participant, ''), 1)}/index.html"
+            return f"results/participants/{slug(participant)}/index.html"
         if participant is None:
-            return f"results/paradigms/{_stem(report_file('', paradigm), 2)}.html"
+            return f"results/paradigms/{slug(paradigm)}.html"
         if (paradigm, participant) not in self.reports:
             return None
-        inner = report_file(participant, paradigm).removeprefix("reports/")
-        return f"results/participants/{inner.removesuffix('.ipynb')}.html"
-
-
-def _stem(file: str, part: int) -> str:
-    "A part of a path of a report, without its ending."
-    return Path(file).with_suffix("").parts[part]
+        return f"results/participants/{slug(participant)}/{slug(paradigm)}.html"
 
 # %% ../../nbs/site/01_results.ipynb #9533fc82
 def is_finite(value: Any) -> bool:
