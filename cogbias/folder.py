@@ -1076,19 +1076,15 @@ def kept_notes(folder: Folder) -> list[tuple[str, str]]:  # what each is about, 
 
 def provider_lines(folder: Folder) -> list[str]:
     "Whose answers came from several providers, and how many from each, a line each."
-    found: dict[str, list[str]] = {}
     query = (
-        "select p.name, a.provider, count(*) from answers a join procedures using "
+        "select name, count(*), group_concat(answers || ' from ' || provider, ', ') from (select "
+        "p.name, a.provider, count(*) as answers from answers a join procedures using "
         "(procedure_id) join participants p using (participant_id) where a.provider <> '' "
-        "group by 1, 2"
+        "group by 1, 2) group by name having count(*) > 1"
     )
-    for who, provider, count in folder.each(query):
-        found.setdefault(who, []).append(f"{count:,} from {provider}")
     return [
-        f"{who}: a router asked {len(each)} providers: {', '.join(each)}; to pin one, set "
-        "extra.provider"
-        for who, each in found.items()
-        if len(each) > 1
+        f"{who}: a router asked {count} providers: {told}; to pin one, set extra.provider"
+        for who, count, told in folder.each(query)
     ]
 
 # %% ../nbs/04_folder.ipynb #ef7d893f

@@ -62,18 +62,15 @@ def _cells(folder: Folder, failed: list[str]) -> pd.DataFrame:
     table["last_answer"] = table["last_answer"].astype("str")  # None of who answers outside time
     table["answers"] = table[["ok", *_UNREADABLE]].sum(axis=1)
     table["readable"] = (table["ok"] / table["answers"]).where(table["answers"] > 0)
-    known = {name: latest_record(folder, name) for name in table["participant"].unique()}
-    backends = {name: who.backend if who else "" for name, who in known.items()}
-    states, reports, reasons = [], [], []
-    for row in table.to_dict("records"):
-        name = f"{row['participant']} in {row['paradigm']}: "
-        said = [line.removeprefix(name) for line in failed if line.startswith(name)]
-        state = _state_of_cell(row, "; ".join(said), backends[row["participant"]])
-        states.append(state)
-        reasons.append("" if state == "done" else "; ".join(said) or row["reason"])
-        file = report_file(row["participant"], row["paradigm"])
-        reports.append(_state_of_report(folder, file))
-    return table.assign(state=states, report=reports, reason=reasons)[[*_SHOWN]]
+    rows = table.to_dict("records")
+    for row in rows:
+        who, about = row["participant"], f"{row['participant']} in {row['paradigm']}: "
+        said = "; ".join(line.removeprefix(about) for line in failed if line.startswith(about))
+        record = latest_record(folder, who)
+        row["state"] = _state_of_cell(row, said, record.backend if record else "")
+        row["reason"] = "" if row["state"] == "done" else said or row["reason"]
+        row["report"] = _state_of_report(folder, report_file(who, row["paradigm"]))
+    return pd.DataFrame(rows, columns=[*_SHOWN])
 
 
 _UNREADABLE = ("refusal", "no_response", "invalid_format", "truncated")

@@ -84,17 +84,15 @@ def in_a_word(
 ) -> tuple[str, float | None]:  # for readers, and a number to sort by; empty: nothing was readable
     "What was answered to one prompt."
     given = {each["label"]: each for each in item["options"]}
-    if item["answer"] == "choice":
-        label = max(found, key=found.get, default=None)
-        if label is None:
-            return "", None
+    if item["answer"] == "choice" and found:
+        label = max(found, key=found.get)
         role = given[label]["role"].replace("_", " ")
         return f"{role} {found[label]:.0%}", found[label]
-    weighed = [(share, given[label]["value"]) for label, share in found.items() if given]
-    weighed = weighed or [(1.0, each["value"]) for each in answers if each["value"] is not None]
-    if not weighed:
+    weights = {given[label]["value"]: share for label, share in found.items() if given}
+    weights = weights or Counter(each["value"] for each in answers if each["value"] is not None)
+    if not weights:
         return "", None
-    mean = fmean((value for _, value in weighed), weights=[share for share, _ in weighed])
+    mean = fmean(weights, weights.values())
     return f"{mean:.4g}", mean
 
 

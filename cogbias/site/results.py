@@ -9,7 +9,6 @@ __all__ = ['SUITES', 'LEAST_READ', 'MOST_COLUMNS', 'GLANCES', 'AS_PUBLISHED', 'M
            'beside_people', 'differences', 'findings']
 
 # %% ../../nbs/site/01_results.ipynb #51a0d086
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
@@ -180,22 +179,18 @@ def axis_limits(
     rows: Sequence[Mapping[str, Any]],  # of an effects table
 ) -> dict[str, float]:
     "Unit -> end of the axis that all rows of this unit share."
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        numbers = (row[name] for name in _NUMBERS)
-        values.setdefault(row["unit"], []).extend(filter(is_finite, numbers))
-    return {unit: axis_limit(each) for unit, each in values.items()}
+    values = pd.DataFrame(rows, columns=["unit", *_NUMBERS]).set_index("unit").astype(float).abs()
+    largest = values.where(np.isfinite(values)).max(axis=1).groupby("unit").max().fillna(0.0)
+    return {unit: axis_limit([each]) for unit, each in largest.items()}
 
 # %% ../../nbs/site/01_results.ipynb #97a65409
 def tags_of(results: Results, participant: str) -> list[str]:
     "What a reader should know about a participant, shown beside the name."
-    called, read = results.called.get(participant, participant), results.read_share(participant)
-    versions = [{*re.findall(r"\d+(?:\.\d+)?", each)} for each in (participant, called)]
+    read = results.read_share(participant)
     tags = {
         results.marks.get(participant, ""): True,
         "published answers": results.only_published(participant),
         "not as published": participant.endswith(ALTERED),
-        f"model called: {called}": not versions[0] <= versions[1],
         f"not analyzable: {read:.0%} readable": read < LEAST_READ,
     }
     return [tag for tag, holds in tags.items() if tag and holds]
@@ -254,8 +249,7 @@ def _group(
     "Rows under a title."
     first, unit = rows[0], rows[0]["unit"]
     shown = [_effect_row(results, row, by, is_headline) for row in rows]
-    levels = "/".join(f"{100 * level:g}" for level in sorted({row["ci_level"] for row in rows}))
-    facts = [unit, f"{levels}% intervals"]
+    facts = [unit, "95% intervals"]
     if by == "participant":
         facts.insert(0, measure_title(first["paradigm"], first["measure"]).lower())
         facts += [f"smallest effect of interest {shown[0]['bound']}"] if shown[0]["bound"] else []
