@@ -17,7 +17,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from glob import escape, glob
 from inspect import Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -191,13 +190,6 @@ def main(
         sys.exit(2)
 
 # %% ../nbs/11_cli.ipynb #6aad9656
-def _paradigm_names() -> list[str]:
-    "Names of paradigms, and a pattern for each suite."
-    from cogbias.design import paradigms
-
-    return [*paradigms(), *dict.fromkeys(f"{name.split('/')[0]}/*" for name in paradigms())]
-
-
 def _known_models() -> dict[str, list[str]]:
     "Backend -> the models that it knows; NAME where it takes any."
     from importlib import import_module
@@ -212,28 +204,6 @@ def _known_models() -> dict[str, list[str]]:
             models = ["NAME"]
         found[backend] = [f"{backend}/{model}" for model in models]
     return {name: models for name, models in found.items() if name != "function"}
-
-
-def _model_names() -> list[str]:
-    "Names of models; of a backend that takes any name, the beginning."
-    return [each.removesuffix("NAME") for models in _known_models().values() for each in models]
-
-
-def _study_names() -> list[str]:
-    "Names of the studies that ship."
-    from cogbias.study import studies
-
-    return [*studies()]
-
-
-def _completing(names: Callable[[], list[str]], files: bool = False) -> Callable[[str], list[str]]:
-    "What a shell is told: names, and files where they may be given."
-
-    def complete(incomplete: str) -> list[str]:
-        found = [name for name in names() if name.startswith(incomplete)]
-        return found + (sorted(glob(f"{escape(incomplete)}*.toml")) if files else [])
-
-    return complete
 
 
 def _path(text: str) -> Path:
@@ -254,29 +224,13 @@ StudyFile = Annotated[
     typer.Argument(
         metavar="[STUDY.toml]",
         help="Study file, or the name of a built-in study.",
-        autocompletion=_completing(_study_names, files=True),
     ),
 ]
-Models = Annotated[
-    list[str] | None,
-    _option("models", "--model", REPEATABLE, autocompletion=_completing(_model_names)),
-]
-Paradigms = Annotated[
-    list[str] | None,
-    _option(
-        "paradigms",
-        "--paradigm",
-        REPEATABLE,
-        autocompletion=_completing(_paradigm_names, files=True),
-    ),
-]
+Models = Annotated[list[str] | None, _option("models", "--model", REPEATABLE)]
+Paradigms = Annotated[list[str] | None, _option("paradigms", "--paradigm", REPEATABLE)]
 ParadigmName = Annotated[
     str,
-    typer.Argument(
-        metavar="PARADIGM",
-        help="suite/name, or a file such as my_bias.toml.",
-        autocompletion=_completing(_paradigm_names, files=True),
-    ),
+    typer.Argument(metavar="PARADIGM", help="suite/name, or a file such as my_bias.toml."),
 ]
 Outputs = Annotated[
     Path, typer.Option("--outputs", parser=_path, metavar="DIR", help="Folder for all results.")
@@ -463,9 +417,9 @@ def _study(
     from dataclasses import asdict
 
     from cogbias.design import paradigms
-    from cogbias.study.own_paradigms import know, with_declared
     from cogbias.participants import settings_for
     from cogbias.study import make_study, read_study, studies
+    from cogbias.study.own_paradigms import know, with_declared
     from cogbias.tables import matching
 
     if not study and not (model and paradigm):
@@ -570,7 +524,6 @@ def list_names(
         str | None,
         typer.Argument(
             help="paradigms, backends or studies; default: all.",
-            autocompletion=_completing(lambda: [*LISTS]),
         ),
     ] = None,
     as_json: AsJson = False,
@@ -853,15 +806,15 @@ def generate(
     Example: cogbias generate settings --model MODEL --settings 200 --out my_settings.csv
     """
     from cogbias.backends.command import may_start
+    from cogbias.elicitation.limits import limit_behind, metered
     from cogbias.fillings.review import filling_quality
     from cogbias.fillings.settings import write_settings
     from cogbias.fillings.writing import generate as write_fillings
     from cogbias.fillings.writing import load_fillings
-    from cogbias.elicitation.limits import limit_behind, metered
-    from cogbias.study.own_paradigms import with_declared
     from cogbias.participants import is_simulated, participant
     from cogbias.planning.spending import table_meter
     from cogbias.study import make_study
+    from cogbias.study.own_paradigms import with_declared
     from cogbias.tables import CogbiasError
 
     own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
@@ -910,7 +863,6 @@ def new(
         str,
         typer.Option(
             help="Start from the wording of a built-in paradigm, such as choice/decoy.",
-            autocompletion=_completing(_paradigm_names),
         ),
     ] = "",
     folder: Annotated[
@@ -958,8 +910,8 @@ def effects(
 
     Example: cogbias effects outputs/demo --out effects.csv
     """
-    from cogbias.running.cells import effects_of, lacking_estimates
     from cogbias.folder import Folder
+    from cogbias.running.cells import effects_of, lacking_estimates
 
     found = effects_of(folder, jobs=jobs, progress=True)
     if out:
@@ -1031,8 +983,8 @@ def table(
 
     Example: cogbias table outputs/demo --format docx --out table.docx
     """
-    from cogbias.running.cells import effects_of
     from cogbias.reporting.paper import table_text, write_figures, write_table
+    from cogbias.running.cells import effects_of
 
     effects = effects_of(folder)
     if out is None:

@@ -1076,19 +1076,15 @@ def kept_notes(folder: Folder) -> list[tuple[str, str]]:  # what each is about, 
 
 def provider_lines(folder: Folder) -> list[str]:
     "Whose answers came from several providers, and how many from each, a line each."
-    found: dict[str, list[str]] = {}
     query = (
-        "select p.name, a.provider, count(*) from answers a join procedures using "
+        "select name, count(*), group_concat(answers || ' from ' || provider, ', ') from (select "
+        "p.name, a.provider, count(*) as answers from answers a join procedures using "
         "(procedure_id) join participants p using (participant_id) where a.provider <> '' "
-        "group by 1, 2"
+        "group by 1, 2) group by name having count(*) > 1"
     )
-    for who, provider, count in folder.each(query):
-        found.setdefault(who, []).append(f"{count:,} from {provider}")
     return [
-        f"{who}: a router asked {len(each)} providers: {', '.join(each)}; to pin one, set "
-        "extra.provider"
-        for who, each in found.items()
-        if len(each) > 1
+        f"{who}: a router asked {count} providers: {told}; to pin one, set extra.provider"
+        for who, count, told in folder.each(query)
     ]
 
 # %% ../nbs/04_folder.ipynb #ef7d893f
@@ -1240,18 +1236,16 @@ def status(
     "How far requests are: answers asked for, and answers there by status."
     rows = []
     for asked in requests(folder) if which is None else which:
-        said = _answers(
-            folder, asked, "a.status, a.detail, a.tokens_in, a.tokens_out, a.started_at"
-        )
-        failed = Counter(detail for each, detail, *_ in said if each == "error")
-        counts = Counter(each for each, *_ in said)
+        columns = ("status", "detail", "tokens_in", "tokens_out", "started_at")
+        said = _answers(folder, asked, ", ".join(f"a.{name}" for name in columns))
+        table = pd.DataFrame(said, columns=columns, dtype=object)
+        failed = table.loc[table["status"] == "error", "detail"].value_counts()
         named = {name: getattr(asked, name) for name in ("participant", "paradigm", "method")}
         named["asked"] = sum(_often(folder, asked).values())
-        named |= {name: counts[name] for name in STATUSES}
-        named["reason"] = max(failed, key=failed.__getitem__, default="")
-        named["tokens_in"] = sum(each[2] or 0 for each in said)
-        named["tokens_out"] = sum(each[3] or 0 for each in said)
-        named["last_answer"] = max((each[4] for each in said if each[4]), default=None)
+        named |= table["status"].value_counts().reindex(STATUSES, fill_value=0).to_dict()
+        named["reason"] = failed.index[0] if len(failed) else ""
+        named |= table[["tokens_in", "tokens_out"]].sum().astype(int).to_dict()
+        named["last_answer"] = max(table["started_at"].dropna(), default=None)
         rows.append(named)
     counts = ("asked", *STATUSES, "reason", "tokens_in", "tokens_out", "last_answer")
     return pd.DataFrame(rows, columns=["participant", "paradigm", "method", *counts])

@@ -11,7 +11,7 @@ import pytest
 from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm
 from cogbias.effects import decide, estimate_effects
-from cogbias.reporting.study import common_effects, scale_label
+from cogbias.reporting.study import common_effects
 from tiers import slow_but
 
 BETS = ("bets/coin", "bets/dice", "bets/card")
@@ -201,7 +201,6 @@ def test_accuracies_stay_out_of_what_is_said_of_biases():
     common = common_effects(found)
     assert common["paradigm"].unique().tolist() == ["managerial/optimism"]
     assert common.attrs["left_out"] == ["bets/coin"]
-    assert scale_label(found) == "shift, in lengths of the scale"
 
 
 def test_a_place_is_a_constant_policy_and_no_reason_for_silence():

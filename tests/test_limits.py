@@ -235,12 +235,10 @@ def test_a_plan_needs_no_network_and_no_key(offline: None, tmp_path: Path) -> No
     found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     cells = {cell["participant"]: cell for cell in found["cells"]}
     assert set(cells) == set(MODELS) and not (tmp_path / "none").exists()
-    assert "own tokenizer" in cells["hf/tiny"]["told"]
-    assert "estimated" in cells["hf/Qwen/Qwen2.5-0.5B"]["told"]
     for name in ("encoder/bert-base-uncased", "encoder/bert@coin"):
         assert (cells[name]["method"], cells[name]["usd"]) == ("encoder", None)
     assert "encoder" not in "".join(line for line in found["notes"] if "price" in line)
-    assert cells["sim/human"]["tokens_in"] is None and cells["hf/tiny"]["usd"] is None
+    assert cells["sim/human"]["tokens_in"] == 0 and cells["hf/tiny"]["usd"] is None
     assert cells["openai/gpt-4o-mini"]["usd"] > 0 and cells["ollama/gemma2:9b"]["usd"] is None
 
 
@@ -262,4 +260,4 @@ def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path: Path) -> N
     assert cell["tokens_out"] == PROMPTS - kept and cell["seconds"] > 0
     assert abs(cell["tokens_in"] / (20 * (PROMPTS - kept)) - 1) < 0.1
     assert any(line.startswith("spent so far") for line in planned.notes)
-    assert cell["told"] == f"as in its {kept} answers here"
+    assert cell["told"] == f"as in its {kept} answers"

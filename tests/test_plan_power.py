@@ -13,7 +13,7 @@ from tiers import FEW, slow_but
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import headlines
 from cogbias.planning.plans import plan_run
-from cogbias.planning.power import assumed_spread, design_of, power_of, rule_of
+from cogbias.planning.power import design_of, power_of, smallest_in_unit
 from cogbias.running.in_python import run
 from cogbias.study import make_study
 
@@ -42,8 +42,8 @@ def called_present(name: str, exact: bool, studies: int) -> float:
     "The share of studies that call the effect present that 4 of 5 should."
     headline = paradigm(name).headline
     design = design_of(paradigm(name).items(), headline)
-    rule, spread = rule_of(name, headline, design), assumed_spread(design).sd
-    promised = power_of(design, rule, inf if exact else 1, spread).present_from
+    smallest = smallest_in_unit(name, headline, design)
+    promised = power_of(design, smallest, inf if exact else 1).present_from
     return float(verdicts(name, exact, promised, studies).isin(FOUND).mean())
 
 
@@ -79,4 +79,4 @@ def test_a_plan_of_half_of_the_cells_can_see_nothing(tmp_path: Path) -> None:
     )
     assert np.isnan(half["present_from"]) and whole["present_from"] > 0
     said = "invalid_believable or invalid_unbelievable"
-    assert said in half["note"] and said not in whole["note"]
+    assert said in half["why_none"] and said not in whole["why_none"]

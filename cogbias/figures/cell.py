@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['COLOURS', 'NUMBERS', 'MOST_TOLD', 'BARS', 'set_theme', 'colour_of', 'choose_backend', 'figure', 'axes_or_new',
-           'legend_above', 'say', 'number_words', 'interval_rows', 'effect_in_context', 'accuracy_in_context',
-           'cluster_lines', 'breakdown', 'position_bars', 'status_bars', 'answer_distribution']
+           'legend_above', 'say', 'say_beside', 'number_words', 'interval_rows', 'effect_in_context',
+           'accuracy_in_context', 'cluster_lines', 'breakdown', 'position_bars', 'status_bars', 'answer_distribution']
 
 # %% ../../nbs/figures/00_cell.ipynb #b0115359
 from collections.abc import Callable, Mapping, Sequence
@@ -163,6 +163,12 @@ def say(
     ax.figure.set_label("; ".join([*told[:MOST_TOLD], *more]))
 
 
+def say_beside(ax: "Axes", row: int, words: str, across: float = 1.02) -> None:
+    "Write beside a row of a figure, so far across its width."
+    where = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
+    ax.text(across, row, words, **where)
+
+
 def number_words(estimate: float, low: float, high: float) -> str:
     "An estimate with its limits, where it has some."
     if np.isnan(estimate):
@@ -257,12 +263,10 @@ def cluster_lines(
         for x, condition, values in zip(ends, ("control", "treatment"), means.T):
             look = {"color": colour_of(condition), "label": names[condition]}
             ax.plot([x] * len(part), values, "o", markersize=5.5, alpha=0.85, zorder=2, **look)
-    apart = np.sign(differences["mean_treatment"] - differences["mean_control"]).value_counts()
-    words = {1: "higher", -1: "lower", 0: "equal"}
-    told = [f"{apart[side]} {word}" for side, word in words.items() if side in apart]
-    say(ax, [f"{names['treatment']} beside {names['control']}, clusters: {', '.join(told)}"])
-    between = " " if len(strata) < 4 else "\n"  # four names do not fit side by side
-    ax.set_xticks(range(len(strata)), [stratum.replace("_", between) for stratum in strata])
+    higher = (differences["mean_treatment"] > differences["mean_control"]).sum()
+    beside = f"{names['treatment']} above {names['control']}"
+    say(ax, [f"{beside} in {higher} of {len(differences)} clusters"])
+    ax.set_xticks(range(len(strata)), [stratum.replace("_", "\n") for stratum in strata])
     if means.max(initial=0) <= 1:  # shares; numbers find their own scale
         ax.set_ylim(-0.04, 1.04)
     ax.set_ylabel(ylabel)
@@ -292,27 +296,19 @@ def position_bars(
     effects: pd.DataFrame,  # rows with measure choose_position_k and group condition=...
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
-    "How often each place is chosen, per condition; the dash marks chance."
-    effects = effects.assign(
-        condition=effects["group"].str.removeprefix("condition="),
-        place=effects["measure"].str.removeprefix("choose_position_").astype(int),
+    "How often each place is chosen, per condition."
+    condition = effects["group"].str.removeprefix("condition=")
+    place = effects["measure"].str.removeprefix("choose_position_").astype(int)
+    shares = effects["estimate"].astype(float).groupby([place, condition], sort=False).first()
+    say(
+        ax := axes_or_new(ax, 5.2, 2.8),
+        [f"{k[1]}: option {k[0]} {n:.0%}" for k, n in shares.items()],
     )
-    ax = axes_or_new(ax, 5.2, 2.8)
-    conditions = list(dict.fromkeys(effects["condition"]))
-    for row, condition in enumerate(conditions):
-        part = effects[effects["condition"] == condition].sort_values("place")
-        shares = part["estimate"].astype(float)
-        x = part["place"].to_numpy() + (row - (len(conditions) - 1) / 2) * 0.36
-        ax.bar(x, shares, width=0.32, color=colour_of(condition), label=condition)
-        if abs(shares.sum() - 1) < 0.005:  # no place is left out
-            chance = [1 / len(part)] * len(part)
-            ax.hlines(chance, x - 0.17, x + 0.17, color=colour_of("ink"), gid="chance")
-    rows = zip(effects["condition"], effects["place"], effects["estimate"].astype(float))
-    say(ax, [f"{condition}: option {place} {share:.0%}" for condition, place, share in rows])
-    places = sorted(effects["place"].unique())
-    few = len(places) <= 5  # more of them would overlap
-    ax.set_xticks(places, [f"option {k}" if few else str(k) for k in places])
-    ax.set(ylim=(0, 1), ylabel="share of choices")
+    table = shares.unstack().sort_index()
+    colours = [colour_of(each) for each in table]
+    chances = {name: f"{name}, chance {1 / count:.2f}" for name, count in table.count().items()}
+    table.rename(columns=chances).plot.bar(ax=ax, color=colours, width=0.72, rot=0, legend=False)
+    ax.set(ylim=(0, 1), xlabel="option", ylabel="share of choices")
     ax.grid(axis="x", visible=False)
     legend_above(ax)
     return ax
@@ -325,18 +321,19 @@ def status_bars(
 ) -> "Axes":
     "Share of every status, per condition; the numbers are counts."
     counts = pd.crosstab(trials["condition"], trials["status"])
-    ax = axes_or_new(ax, 5.6, 1.3 + 0.4 * len(counts))
-    kinds = counts.stack()
-    say(ax, [f"{each[0]}: {n} {each[1].replace('_', ' ')}" for each, n in kinds.items() if n])
-    left = np.zeros(len(counts))
-    for status in [name for name in STATUSES if name in counts]:
-        share = (counts[status] / counts.sum(axis=1)).to_numpy()
-        look = {"color": colour_of(status), "label": status.replace("_", " "), "height": 0.6}
-        bars = ax.barh(counts.index, share, left=left, **look)
-        written = [str(n) if part > 0.04 else "" for n, part in zip(counts[status], share)]
+    counts = counts[[name for name in STATUSES if name in counts]]
+    ax, colours = (
+        axes_or_new(ax, 5.6, 1.3 + 0.4 * len(counts)),
+        [colour_of(each) for each in counts],
+    )
+    counts = counts.rename(columns=lambda status: status.replace("_", " "))
+    say(ax, [f"{each[0]}: {n} {each[1]}" for each, n in counts.stack().items() if n])
+    shares = counts.div(counts.sum(axis=1), axis=0)
+    shares.plot.barh(stacked=True, ax=ax, color=colours, width=0.6, legend=False)
+    for bars, status in zip(ax.containers, counts):
+        written = counts[status].where(shares[status] > 0.04, "")
         ax.bar_label(bars, written, label_type="center", color="white", fontsize=9)
-        left += share
-    ax.set(xlim=(0, 1), xlabel="share of answers")
+    ax.set(xlim=(0, 1), xlabel="share of answers", ylabel="")
     ax.grid(axis="y", visible=False)
     legend_above(ax)
     return ax

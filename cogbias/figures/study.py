@@ -8,7 +8,7 @@ __all__ = ['DIRECTION', 'MORE_RIGHT', 'effect_forest', 'study_overview', 'model_
 # %% ../../nbs/figures/01_study.ipynb #a8529ccd
 from collections.abc import Mapping
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,12 @@ from cogbias.figures.cell import (
     COLOURS,
     NUMBERS,
     axes_or_new,
-    colour_of,
     figure,
     interval_rows,
     legend_above,
     number_words,
     say,
+    say_beside,
 )
 from ..tables import CogbiasError
 from ..words import BIAS_VERDICTS, LikenessWord, VerdictWord, is_bias, signed
@@ -41,14 +41,6 @@ def _directed(label: str, data: pd.DataFrame) -> str:
     "A label, and what a positive number means."
     units = data["unit"].dropna().unique() if "unit" in data else []
     return f"{fill(label, 44)}\n{DIRECTION if all(map(is_bias, units)) else MORE_RIGHT}"
-
-
-def _levels(column: pd.Series) -> list[Any]:
-    "The levels of a column: in their declared order, or as they appear."
-    present = list(pd.unique(column.dropna()))
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        return present
-    return [level for level in column.cat.categories if level in present]
 
 
 def _one_row_each(data: pd.DataFrame, *names: str) -> None:
@@ -70,36 +62,19 @@ def effect_forest(
     if group is None and "paradigm" in data and data["paradigm"].nunique() > 1:
         group = "paradigm"
     _one_row_each(data, *filter(None, [group, "participant"]))
-    sections = data.groupby(group, sort=False, observed=True) if group else [(None, data)]
     parts = []
-    for name, part in sections:
-        if group:
-            parts.append(pd.DataFrame({"row": [name], "heading": True}))
-        parts.append(
-            part.assign(row=part["participant"], heading=False)[["row", "heading", *NUMBERS]]
-        )
-    rows = pd.concat(parts, ignore_index=True)
-    rows = rows.astype(dict.fromkeys(NUMBERS, float))
-    longest = rows["row"].astype(str).str.len().max()
-    ax = axes_or_new(ax, 5.0 + 0.085 * longest, 1.1 + 0.27 * len(rows))
-    finite = rows["estimate"].where(np.isfinite(rows["estimate"]))
-    interval_rows(rows["row"].astype(str), rows.assign(estimate=finite), None, ax)
-    beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
+    for name, part in data.groupby(group, sort=False) if group else [(None, data)]:
+        parts += [pd.DataFrame({"heading": [name]})] if group else []
+        parts.append(part[["participant", *NUMBERS]])
+    rows = pd.concat(parts, ignore_index=True).reindex(columns=["heading", "participant", *NUMBERS])
+    labels = rows["participant"].fillna(rows["heading"]).astype(str)
+    ax = axes_or_new(ax, 5.0 + 0.085 * labels.str.len().max(), 1.1 + 0.27 * len(rows))
+    interval_rows(labels, rows, None, ax)
     for place, row in enumerate(rows.to_dict("records")):
-        if row["heading"]:
+        if pd.isna(row["participant"]):
             ax.get_yticklabels()[place].set_fontweight("bold")
-            continue
-        ax.text(1.02, place, number_words(*(row[name] for name in NUMBERS)), **beside)
-        if np.isinf(row["estimate"]):
-            right = row["estimate"] > 0
-            ax.plot(
-                float(right),
-                place,
-                ">" if right else "<",
-                transform=ax.get_yaxis_transform(),
-                color=colour_of("ink"),
-                clip_on=False,
-            )
+        else:
+            say_beside(ax, place, number_words(*(row[name] for name in NUMBERS)))
     ax.set_xlabel(_directed(label, data))
     return ax
 
@@ -123,22 +98,21 @@ def study_overview(
         rows = part.reindex(who)
         interval_rows(names, rows, None, ax)
         for place in np.flatnonzero(rows["estimate"].isna()):
-            ax.text(0.02, place, "no estimate", transform=ax.get_yaxis_transform(), fontsize=9)
+            say_beside(ax, place, "no estimate", 0.02)
         ax.set(title=paradigm, xlabel=f"effect, {part['unit'].iloc[0]}")
     return panels[0]
 
 # %% ../../nbs/figures/01_study.ipynb #8bcb17a9
-def _ends(low: float, high: float) -> str:
-    "Both ends of an interval, short; empty where there is none."
-    if not np.isfinite([low, high]).all() or abs(high - low) < 1e-9:
-        return ""
-    return f"[{signed(low, 2)}, {signed(high, 2)}]".replace("0.", ".").replace("+", "")
+def _cell_words(estimate: float, low: float, high: float) -> str:
+    "An estimate, and below it its limits, where they differ."
+    ends = f"\n[{signed(low, 2)}, {signed(high, 2)}]".replace("0.", ".").replace("+", "")
+    return signed(estimate, 2) + (ends if abs(high - low) >= 1e-9 else "")
 
 
 @figure()
 def model_bias_heatmap(
-    data: pd.DataFrame,  # participant, paradigm and an estimate, all in one unit, with limits
-    verdict: str | None = None,  # column of verdicts; None: the intervals decide what is hatched
+    # participant, paradigm, verdict and an estimate, all in one unit, with limits
+    data: pd.DataFrame,
     label: str = "effect",  # what is measured, with its unit
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
@@ -148,33 +122,22 @@ def model_bias_heatmap(
     from matplotlib.patches import Patch, Rectangle
 
     _one_row_each(data, "participant", "paradigm")
-    columns, rows = _levels(data["participant"]), _levels(data["paradigm"])
-    numbers = data["estimate"].astype(float)
-    largest = numbers.abs()[np.isfinite(numbers)].max()
-    reach = largest if largest > 0 else 1.0
-    across, along = (max(len(str(each)) for each in names) for names in (rows, columns))
+    columns, rows = data["participant"].unique(), data["paradigm"].unique()
+    across, along = (max(map(len, names)) for names in (rows, columns))
     size = (1.3 + 0.085 * across + 0.75 * len(columns), 1.2 + 0.05 * along + 0.42 * len(rows))
-    ax = axes_or_new(ax, *size)
-    judged = data[verdict].isin(BIAS_VERDICTS) if verdict else numbers.notna()
-    limits = data.reindex(columns=["ci_low", "ci_high"]).astype(float)
-    ends = [_ends(*each) for each in limits.to_numpy()]
-    texts = [
-        "\n".join(filter(None, each)) for each in zip((signed(each, 2) for each in numbers), ends)
-    ]
+    ax, numbers = axes_or_new(ax, *size), data["estimate"].astype(float)
+    texts = [_cell_words(*each) for each in data[[*NUMBERS]].astype(float).to_numpy()]
     who = zip(data["participant"], data["paradigm"], numbers)
     say(ax, [f"{model}, {bias} {signed(each, 2)}" for model, bias, each in who])
-    shown = numbers.where(judged, 0.0).clip(-reach, reach)  # what is not judged is white
-    cells = pd.DataFrame(
-        {"row": data["paradigm"], "column": data["participant"], "shown": shown, "text": texts}
-    )
-    wide = cells.pivot(index="row", columns="column").reindex(index=rows)
+    judged = data["verdict"].isin(BIAS_VERDICTS)
+    cells = data.assign(shown=numbers.where(judged, 0.0), text=texts)  # not judged: white
+    wide = cells.pivot(index="paradigm", columns="participant").reindex(index=rows)
+    reach, ends = numbers.abs().max() or 1.0, (COLOURS["control"], "#FFFFFF", COLOURS["treatment"])
     sns.heatmap(
         wide["shown"].reindex(columns=columns).astype(float),
         annot=wide["text"].reindex(columns=columns),
         fmt="",
-        cmap=LinearSegmentedColormap.from_list(
-            "toward the bias", [COLOURS["control"], "#FFFFFF", COLOURS["treatment"]]
-        ),
+        cmap=LinearSegmentedColormap.from_list("toward the bias", ends),
         vmin=-reach,
         vmax=reach,
         linewidths=2,
@@ -182,30 +145,16 @@ def model_bias_heatmap(
         cbar_kws={"shrink": min(0.9, 8 / len(rows)), "pad": 0.02, "aspect": 24},
         ax=ax,
     )
-    bar = ax.collections[0].colorbar
-    bar.set_label(_directed(label, data), fontsize=9)
+    ax.collections[0].colorbar.set_label(_directed(label, data), fontsize=9)
     ax.set(xlabel="", ylabel="")
     ax.set_xticks(ax.get_xticks(), columns, rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(ax.get_yticks(), rows, rotation=0)
-    hatched = VerdictWord.INCONCLUSIVE.value if verdict else "interval reaches 0"
-    open_ = (limits["ci_low"] <= 0) & (limits["ci_high"] >= 0)
-    marked = {
-        hatched: data[verdict] == hatched if verdict else open_,
-        "separated": np.isinf(numbers),
-    }
-    marks = {
-        hatched: {"hatch": "////", "edgecolor": "#BBBBBB", "linewidth": 0},
-        "separated": {"edgecolor": "#111111", "linewidth": 2},
-    }
-    for mark, there in marked.items():
-        for column, row in data.loc[there, ["participant", "paradigm"]].to_numpy():
-            corner = columns.index(column) + 0.04, rows.index(row) + 0.04
-            ax.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, **marks[mark]))
-    handles = [
-        Patch(facecolor="white", label=mark, **marks[mark])
-        for mark, there in marked.items()
-        if there.any()
-    ]
+    look = {"facecolor": "none", "hatch": "////", "edgecolor": "#BBBBBB", "linewidth": 0}
+    verdicts = wide["verdict"].reindex(columns=columns).to_numpy()
+    hatched = np.argwhere(verdicts == VerdictWord.INCONCLUSIVE.value)
+    for row, column in hatched:
+        ax.add_patch(Rectangle((column + 0.04, row + 0.04), 0.92, 0.92, **look))
+    handles = [Patch(label="inconclusive", **look)] if len(hatched) else []
     if not judged.all():
         handles.append(Patch(facecolor="white", edgecolor="#777777", label="no verdict"))
     legend_above(ax, handles)
@@ -222,7 +171,7 @@ def variant_lines(
 ) -> "Axes":
     "An effect by variant, one line per participant."
     _one_row_each(data, x, hue)
-    order, lines, ax = _levels(data[x]), _levels(data[hue]), axes_or_new(ax, 6.4, 3.6)
+    order, lines, ax = data[x].unique(), data[hue].unique(), axes_or_new(ax, 6.4, 3.6)
     ax.axhline(0, color="#777777", linewidth=1, zorder=1)
     rows = zip(data[hue], data[x], data["estimate"].astype(float))
     say(ax, [f"{name}, {level} {signed(each, 2)}" for name, level, each in rows])
@@ -264,8 +213,7 @@ def profile(
     colours = [COLOURS[_OF_LIKENESS[word]] for word in rows["likeness"]]
     interval_rows(rows["paradigm"], rows, colours, ax)
     say(ax, [f"{name}: {word}" for name, word in zip(rows["paradigm"], rows["likeness"])])
-    beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
     for place, word in enumerate(rows["likeness"]):
-        ax.text(1.02, place, word, **beside)
+        say_beside(ax, place, word)
     ax.set_xlabel(f"difference from people, in smallest effects of interest\n{DIRECTION}")
     return ax

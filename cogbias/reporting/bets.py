@@ -64,9 +64,8 @@ def _kind(name: str) -> str:
 
 
 def _number(value: float, sign: bool = False) -> str:
-    "A share in percent; a half is rounded away from zero, as readers expect."
-    rounded = np.copysign(np.floor(abs(round(100 * value, 6)) + 0.5), value)
-    return signed(rounded, 0).removeprefix("" if sign else "+")
+    "A share in percent."
+    return signed(100 * value, 0).removeprefix("" if sign else "+")
 
 
 _IN_POINTS = ("accuracy_gain", "belief_difference")  # measures with a sign; others are shares
@@ -271,18 +270,13 @@ def table_by_kind(
     return pd.DataFrame(rows)
 
 # %% ../../nbs/reporting/05_bets.ipynb #722c41d1
-def _wide(rows: pd.DataFrame, keys: list[str], column: str, shown: str) -> pd.DataFrame:
-    "Cells as a table, rows and columns in the order in which they come."
-    columns, index = rows[column].unique(), pd.MultiIndex.from_frame(rows[keys].drop_duplicates())
-    table = rows.pivot(index=keys, columns=column, values=shown).loc[index, columns]
-    return table.fillna("–").reset_index().rename_axis(columns=None)
-
-
 def transfer_table(
     carried: pd.DataFrame,  # from accuracies, of encoders that were trained on bets
 ) -> pd.DataFrame:  # one row per encoder
     "Right answers of encoders trained on bets, by what they were trained on and what was asked."
-    return _wide(carried, ["encoder", "trained on"], "asked", "shown")
+    keys = ["encoder", "trained on"]
+    table = carried.pivot_table("shown", keys, "asked", aggfunc="first", sort=False)
+    return table.fillna("–").reset_index().rename_axis(columns=None)
 
 
 def transfer_means(

@@ -81,22 +81,17 @@ def write_junit(
 ) -> None:
     "Write which headlines passed as JUnit's XML."
     root = ElementTree.Element("testsuites")
-    for paradigm in dict.fromkeys(each.paradigm for each in judged):
-        members = [each for each in judged if each.paradigm == paradigm]
-        counts = {
-            name: str(sum(each.outcome == outcome for each in members))
-            for name, outcome in (("failures", "failed"), ("skipped", "skipped"))
-        }
-        suite = ElementTree.SubElement(
-            root, "testsuite", name=paradigm, tests=str(len(members)), **counts
-        )
-        for each in members:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=paradigm, name=f"{each.participant}: {each.condition}"
-            )
-            if each.outcome != "passed":
-                kind = "failure" if each.outcome == "failed" else "skipped"
-                ElementTree.SubElement(case, kind, message=each.said)
+    outcomes = [each.outcome for each in judged]
+    counts = {"tests": len(judged), "failures": outcomes.count("failed")}
+    counts |= {"skipped": outcomes.count("skipped")}
+    told = {name: str(count) for name, count in counts.items()}
+    suite = ElementTree.SubElement(root, "testsuite", name="cogbias", **told)
+    for each in judged:
+        name = f"{each.participant}: {each.condition}"
+        case = ElementTree.SubElement(suite, "testcase", classname=each.paradigm, name=name)
+        if each.outcome != "passed":
+            kind = "failure" if each.outcome == "failed" else "skipped"
+            ElementTree.SubElement(case, kind, message=each.said)
     ElementTree.indent(root)
     path.parent.mkdir(parents=True, exist_ok=True)
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -118,21 +118,12 @@ def marked(
     return "".join(pieces) + html.escape(visible(text[end:]))
 
 # %% ../../nbs/reporting/01_markup.ipynb #6361bab3
-def _show_directives(state: Any) -> None:
-    "Make the name of a directive the first line of its block, so that it is not lost."
-    for token in state.tokens:
-        if token.type == "fence" and token.info.strip().startswith("{"):
-            token.content = f"{token.info.strip()}\n{token.content}"
-
-
 @cache
 def _markdown_parser() -> "MarkdownIt":
     "CommonMark and tables, without HTML."
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    parser.core.ruler.push("show_directives", _show_directives)
-    return parser
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
 def markdown_html(

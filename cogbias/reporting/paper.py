@@ -7,42 +7,19 @@ __all__ = ['STYLES', 'FORMATS', 'paper_table', 'table_note', 'table_text', 'writ
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0002
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from .claims import as_shown, explained
+from .claims import as_shown, claimed, explained
 from .showing import save_forest
 from ..effects import headlines
 from ..stats.estimates import p_words
 from ..tables import CogbiasError, check_known
-from ..words import is_bias, signed, verdict_shown
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0004
 STYLES = ("apa", "plain")
 _WITHIN_ONE = ("probability", "accuracy gain")  # units of which no number exceeds 1
-
-
-def _number(value: float, unit: str, style: str) -> str:
-    "A number of a unit in two digits."
-    number = signed(value, 2).removeprefix("+")
-    return number.replace("0.", ".", 1) if style == "apa" and unit in _WITHIN_ONE else number
-
-
-def _interval(row: Mapping[str, Any], style: str) -> str:
-    "An interval in brackets; empty where there is none."
-    if pd.isna(row["ci_low"]) or pd.isna(row["ci_high"]):
-        return ""
-    low, high = (_number(row[end], row["unit"], style) for end in ("ci_low", "ci_high"))
-    return f"[{low}, {high}]"
-
-
-def _p(value: float | None, style: str) -> str:
-    "A p-value without its name."
-    bare = p_words(value).removeprefix("p ").removeprefix("= ")
-    return bare if style == "apa" else bare.replace(".", "0.", 1)
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0007
 def paper_table(
@@ -51,28 +28,33 @@ def paper_table(
 ) -> pd.DataFrame:  # words, one row per bias and participant
     "The headlines of a study as the rows of a table in a paper."
     check_known(style, STYLES, f"table: unknown style {style!r}")
-    rows = [
-        {
-            "Bias": row["paradigm"],
-            "Participant": row["participant"],
-            "Unit": row["unit"],
-            "Clusters": row["n_clusters"],
-            "Unread": f"{1 - row['n_valid'] / row['n_trials']:.0%}" if row["n_trials"] else "",
-            "Effect": ""
-            if pd.isna(row["estimate"])
-            else _number(row["estimate"], row["unit"], style),
-            "95% CI": _interval(row, style),
-            "p": _p(row["p_adjusted"], style),
-            "On these prompts": verdict_shown(row["verdict_these_prompts"]),
-            "Prompts like these": verdict_shown(row["verdict"]),
-        }
-        for row in headlines(as_shown(effects)).to_dict("records")
-    ]
-    if not rows:
+    heads = claimed(as_shown(effects))
+    if heads.empty:
         raise CogbiasError(
             "table: the effects table has no primary effect, so there is nothing to tabulate"
         )
-    return pd.DataFrame(rows)
+    unread = 1 - heads["n_valid"] / heads["n_trials"]
+    limits = heads["interval"].str.replace(" to ", ", ")
+    numbers = pd.DataFrame({"Effect": heads["number"], "95% CI": "[" + limits + "]"})
+    numbers = numbers.replace({"[]": "", "–": ""}).map(lambda text: text.replace("+", ""))
+    p = heads["p_adjusted"].map(p_words).str.removeprefix("p ").str.removeprefix("= ")
+    if style == "apa":
+        short = numbers.map(lambda text: text.replace("0.", "."))
+        numbers = numbers.mask(heads["unit"].isin(_WITHIN_ONE), short)
+    else:
+        p = p.str.replace(r"(?<!\d)\.", "0.", regex=True)
+    columns = {
+        "Bias": heads["paradigm"],
+        "Participant": heads["participant"],
+        "Unit": heads["unit"],
+        "Clusters": heads["n_clusters"],
+        "Unread": unread.map("{:.0%}".format, na_action="ignore").fillna(""),
+        **numbers,
+        "p": p,
+        "On these prompts": heads["here"],
+        "Prompts like these": heads["word"],
+    }
+    return pd.DataFrame(columns).reset_index(drop=True)
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0011
 def table_note(
@@ -80,18 +62,13 @@ def table_note(
 ) -> str:
     "What a reader of the table must know."
     heads = headlines(effects)
-    units = heads["unit"].unique()
-    sides = (
-        "Effects are treatment minus control; positive means in the direction of the human bias."
-    )
-    gains = "Accuracy gains are relative to the best constant policy."
-    said = [sides] if any(map(is_bias, units)) else []
-    said += [gains] if not all(map(is_bias, units)) else []
-    said.append("CI = confidence interval based on independent clusters of prompts.")
-    said.append(
+    said = [
+        "Effects are treatment minus control; positive means in the direction of the human bias.",
+        "Accuracy gains are relative to the best constant policy.",
+        "CI = confidence interval based on independent clusters of prompts.",
         "p is corrected for multiple comparisons within a participant, with unreadable answers "
-        "counted at their worst."
-    )
+        "counted at their worst.",
+    ]
     least = heads.dropna(subset="smallest").groupby("unit", sort=False)["smallest"].unique()
     bounds = [f"{unit} ±{each:g}" for unit, every in least.items() for each in every]
     said += [f"Smallest effects of interest: {', '.join(bounds)}."] if bounds else []

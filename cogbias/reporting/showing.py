@@ -42,7 +42,6 @@ def marked_apart(
     first: str,  # a text
     second: str,  # one much like it
     mark: Callable[[str], str],  # a piece that only one of them has -> how it is shown
-    plain: Callable[[str], str] = str,  # any other piece -> how it is shown
 ) -> tuple[str, str]:
     "Both texts, with the words marked that only one of them has."
     pieces = _WORDS_SPACES_SIGNS.findall(first), _WORDS_SPACES_SIGNS.findall(second)
@@ -51,7 +50,7 @@ def marked_apart(
     for what, *ends in matched.get_opcodes():
         for side, (start, end) in enumerate((ends[:2], ends[2:])):
             part = "".join(pieces[side][start:end])
-            shown[side].append(plain(part) if what == "equal" or not part.strip() else mark(part))
+            shown[side].append(part if what == "equal" or not part.strip() else mark(part))
     return "".join(shown[0]), "".join(shown[1])
 
 # %% ../../nbs/reporting/09_showing.ipynb #e92d951b
@@ -103,26 +102,28 @@ def tables_shown(
     return Shown("\n\n".join([*parts, *notes]), page)
 
 # %% ../../nbs/reporting/09_showing.ipynb #6f81d6db
-_HIGHLIGHT = '<mark style="background:#ffe08a;color:#222">{}</mark>'
+_OPENS, _CLOSES = "\ufdd0", "\ufdd1"  # signs that no text has
 
 
-def _marked_prompts(
-    pair: Sequence[Mapping[str, Any]],  # one or two items
-    mark: Callable[[str], str],
-    plain: Callable[[str], str] = str,
-) -> list[str]:
-    "System message and prompt of each, with what differs marked."
+def _with_prompts(
+    shown: Shown, pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str] = {}
+) -> Shown:
+    "The same, and below it one or two prompts with their system messages; what differs is marked."
     asked = ["\n\n".join(filter(None, [each["system"], each["prompt"]])) for each in pair]
-    return [*marked_apart(*asked, mark, plain)] if len(asked) == 2 else [*map(plain, asked)]
+    if len(asked) == 2:
+        asked = marked_apart(*asked, f"{_OPENS}{{}}{_CLOSES}".format)
+    names = [each["condition"] for each in pair]
+    names = [": ".join(filter(None, [name, titles.get(name)])) for name in names]
+    text = [f"[{name}]\n{each}" for name, each in zip(names, asked)]
+    text = "\n\n".join(text).replace(_OPENS, "«").replace(_CLOSES, "»")
 
+    def page() -> str:
+        opens = '<mark style="background:#ffe08a;color:#222">'
+        escaped = [html.escape(each).replace(_CLOSES, "</mark>") for each in asked]
+        cards = [prompt_card(*each) for each in zip(names, escaped)]
+        return shown.page() + side_by_side(cards).replace(_OPENS, opens)
 
-def _pair_page(pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
-    "Two prompts side by side."
-    texts = _marked_prompts(pair, lambda part: _HIGHLIGHT.format(html.escape(part)), html.escape)
-    names = [
-        ": ".join(filter(None, [each["condition"], titles.get(each["condition"])])) for each in pair
-    ]
-    return side_by_side([prompt_card(name, text) for name, text in zip(names, texts)])
+    return Shown(f"{shown.text}\n\n{text}", page)
 
 
 def _facts_of_paradigm(paradigm: Paradigm) -> dict[str, str]:
@@ -160,16 +161,15 @@ def paradigm_page(
 ) -> str:  # HTML
     "A paradigm for a notebook: facts, and two prompts unless they come with an import."
     facts = pd.DataFrame(_facts_of_paradigm(paradigm).items(), columns=["", " "])
-    title = html.escape(f"{paradigm.name}: {paradigm.title}")
+    title = f"{paradigm.name}: {paradigm.title}"
     try:
         items = paradigm.items()
     except CogbiasError as error:
-        said, example = str(error), ""
-    else:
-        said = f"{len(items):,} prompts in {items['cluster'].nunique()} {paradigm.clusters}"
-        example = _pair_page(example_pair(items, paradigm.headline)[:2], paradigm.conditions)
-    page = f"<strong>{title}</strong>{html_table(facts)}<p>{html.escape(said)}</p>{example}"
-    return f'<div class="{NO_FORMULAS}">{page}</div>'
+        return tables_shown({title: facts}, [str(error)])._repr_html_()
+    said = f"{len(items):,} prompts in {items['cluster'].nunique()} {paradigm.clusters}"
+    pair = example_pair(items, paradigm.headline)[:2]
+    shown = tables_shown({title: facts}, [said])
+    return _with_prompts(shown, pair, paradigm.conditions)._repr_html_()
 
 # %% ../../nbs/reporting/09_showing.ipynb #3ce2aeed
 def _items_shown(items: pd.DataFrame) -> Shown:
@@ -182,12 +182,9 @@ def _items_shown(items: pd.DataFrame) -> Shown:
     for name in items.columns.difference(ITEMS.names, sort=False):
         found = [*map(str, items[name].dropna().unique())]
         levels[name] = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
-    tables = [counted, pd.DataFrame(levels.items(), columns=["factor", "levels"])]
-    pair = first_pair(items).head(2).to_dict("records")
-    texts = zip(pair, _marked_prompts(pair, "«{}»".format))
-    prompts = [f"[{item['condition']}]\n{text}" for item, text in texts]
-    text = "\n\n".join([*(_as_text(each) for each in tables if len(each)), *prompts])
-    return Shown(text, lambda: "".join(map(html_table, tables)) + _pair_page(pair, {}))
+    factors = pd.DataFrame(levels.items(), columns=["factor", "levels"])
+    shown = tables_shown({"": counted, "Factors": factors})
+    return _with_prompts(shown, first_pair(items).head(2).to_dict("records"))
 
 
 def _trials_shown(trials: pd.DataFrame) -> Shown:

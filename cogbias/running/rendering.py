@@ -46,7 +46,6 @@ from cogbias.folder import (
     state_of,
 )
 from ..study.own_paradigms import know
-from ..participants import asked_how
 from ..reporting.cell import shown_name
 from ..reporting.claims import OTHERS
 from ..reporting.chapters import CellReport, Training
@@ -154,14 +153,14 @@ def _person(folder: Folder, asked: StoredRequest) -> dict[str, Any]:
     who = recorded_participant(folder, asked.participant_id)
     instruction = who.identity.get("instruction")
     arm = who.identity["arm"] if instruction is not None else None  # of ours, not as published
+    model, mark = f"{who.model}{ARM}{arm}" if arm else who.model, mark_of_participant(who)
     return {
-        "model": f"{who.model}{ARM}{arm}" if arm else who.model,
+        "model": shown_name(model, who.simulated, mark),
         "arm": arm,
         "instruction": instruction,
         "temperature": who.temperature,
         "simulated": who.simulated,
-        "mark": mark_of_participant(who),
-        "asked": asked_how(who.name),
+        "mark": mark,
     }
 
 
@@ -216,14 +215,6 @@ class _Asked(NamedTuple):
     made_from: str  # hash
 
 
-def _asked(
-    template: str, about: str, file: str, parameters: Mapping[str, str], content: Any
-) -> _Asked:
-    "A report as it would be made now."
-    made_from = [file_hash(shipped("reports", template)), code_hash(), content]
-    return _Asked(about, file, template, {**parameters}, content_hash(made_from, 32))
-
-
 def _reports_of(
     folder: Folder,
     effects: pd.DataFrame,  # of the folder
@@ -232,15 +223,19 @@ def _reports_of(
     place = {"outputs": str(folder.path.absolute())}
     rows = dict(iter(effects.groupby(["paradigm", "participant"], sort=False)))
     found, all_content = [], []
+
+    def asked(template: str, about: str, file: str, more: dict[str, str], content: Any) -> _Asked:
+        made_from = [file_hash(shipped("reports", template)), code_hash(), content]
+        return _Asked(about, file, template, place | more, content_hash(made_from, 32))
+
     for each in requests(folder):
         who, name = each.participant, each.paradigm
         shown = rows.get((name, who), effects.head(0)).to_json(double_precision=15)
         all_content.append([each.request_id, content_of(folder, [each]), shown])
-        parameters = {**place, "participant": who, "paradigm": name}
-        about = f"{who} in {name}", report_file(who, name), parameters
-        found.append(_asked("bias.ipynb", *about, all_content[-1]))
+        about = f"{who} in {name}", report_file(who, name), {"participant": who, "paradigm": name}
+        found.append(asked("bias.ipynb", *about, all_content[-1]))
     all_content.append([run.failed for run in runs(folder)[-1:]])
-    return [_asked("study.ipynb", "the study", STUDY_REPORT, place, all_content), *found]
+    return [asked("study.ipynb", "the study", STUDY_REPORT, {}, all_content), *found]
 
 # %% ../../nbs/running/03_rendering.ipynb #c815563f
 IMPORTED = (  # by the two templates, at once or later

@@ -9,9 +9,9 @@ __all__ = ['sources_in', 'sources_of', 'cited_study']
 import re
 from collections.abc import Sequence
 from functools import cache
-from ..design import human_reference
+
+from ..design import human_reference, paradigm
 from ..folder import Run
-from .results import known_paradigm
 from ..tables import shipped
 from ..words import counted
 
@@ -39,9 +39,8 @@ def sources_of(
     name: str,  # of a paradigm
 ) -> list[str]:  # BibTeX entries
     "The known sources of a paradigm, and of what is known of people in it."
-    known = known_paradigm(name)
     people = human_reference(name)
-    texts = [known.source if known else "", *people.loc[people["measure"].notna(), "source"]]
+    texts = [paradigm(name).source, *people.loc[people["measure"].notna(), "source"]]
     return list(dict.fromkeys(entry for text in texts for entry in sources_in(text)))
 
 # %% ../../nbs/site/03_citing.ipynb #f043ed71

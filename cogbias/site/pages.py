@@ -19,17 +19,17 @@ from urllib.parse import quote
 import pandas as pd
 
 from ..compare import arm_differences, arms_said, compare_pairs
+from ..design import paradigm
 from ..executors import bar
 from ..figures import study_overview
 from ..folder import Folder, Run, report_file, requests, runs
-from ..study.own_paradigms import know
 from ..participants import is_simulated
 from ..reporting.claims import DIGITS, limits_words, signed
 from ..reporting.markup import visible
+from . import results as contents
 from .answers import write_answers
 from .citing import cited_study, sources_of
 from .inert import plain, report_html
-from . import results as contents
 from cogbias.site.results import (
     AS_PUBLISHED,
     Results,
@@ -37,11 +37,11 @@ from cogbias.site.results import (
     compared_pairs,
     differences,
     is_finite,
-    known_paradigm,
     paradigm_title,
 )
-from ..words import counted
+from ..study.own_paradigms import know
 from ..tables import CogbiasError, from_home, inside, save_table, shipped, whole_file
+from ..words import counted
 
 # %% ../../nbs/site/04_pages.ipynb #6e393d6e
 PREVIEW = "static/overview.png"  # what other sites show beside a link to this one
@@ -156,11 +156,10 @@ def _effect_pages(site: Site, results: Results) -> None:
     "What all participants did in one paradigm, and what one participant did in all of them."
     of = results.effects
     for name in results.paradigms:
-        known, table = known_paradigm(name), of[of["paradigm"] == name]
-        lead = known.summary if known else name
+        known, table = paradigm(name), of[of["paradigm"] == name]
         place = results.address(name), "paradigm.html"
         cited = {"name": name, "paradigm": known, "entries": sources_of(name)}
-        site.page(*place, paradigm_title(name), lead, table, **cited)
+        site.page(*place, known.title, known.summary, table, **cited)
     for who in results.people:
         place = results.address(None, who), "participant.html"
         lead = "Its primary effects, with intervals and verdicts."

@@ -4,12 +4,11 @@
 
 # %% auto #0
 __all__ = ['SUITES', 'LEAST_READ', 'MOST_COLUMNS', 'GLANCES', 'AS_PUBLISHED', 'MOST_PAIRS', 'suite_title', 'paradigm_rank',
-           'known_paradigm', 'paradigm_title', 'measure_title', 'Results', 'is_finite', 'axis_limit', 'axis_limits',
-           'tags_of', 'groups_of_paradigm', 'groups_of_participant', 'other_groups', 'glance', 'legend',
-           'compared_pairs', 'beside_people', 'differences', 'findings']
+           'paradigm_title', 'measure_title', 'Results', 'is_finite', 'axis_limit', 'axis_limits', 'tags_of',
+           'groups_of_paradigm', 'groups_of_participant', 'other_groups', 'glance', 'legend', 'compared_pairs',
+           'beside_people', 'differences', 'findings']
 
 # %% ../../nbs/site/01_results.ipynb #51a0d086
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
@@ -20,7 +19,11 @@ import numpy as np
 import pandas as pd
 
 from ..compare import difference_word
-from ..running.cells import effects_of
+from ..design import ALTERED, IMPORTED, PEOPLE, human_reference, paradigm
+from ..effects import headlines, likenesses
+from ..folder import Folder, marks_of, recorded_participant, report_file, requests
+from ..participants import is_simulated
+from ..participants.trials import slug
 from cogbias.reporting.claims import (
     claim,
     explained,
@@ -29,14 +32,10 @@ from cogbias.reporting.claims import (
     who_was_asked_other_prompts,
     without_limits,
 )
-from ..design import ALTERED, IMPORTED, PEOPLE, Paradigm, human_reference, paradigm
-from ..effects import headlines, likenesses
-from ..folder import Folder, marks_of, recorded_participant, report_file, requests
-from ..participants import is_simulated
+from ..running.cells import effects_of
 from ..running.rendering import asked_apart
-from ..words import is_bias
 from ..stats.estimates import joined
-from ..tables import CogbiasError
+from ..words import is_bias
 
 # %% ../../nbs/site/01_results.ipynb #9d1b36e6
 SUITES = {
@@ -62,27 +61,14 @@ def paradigm_rank(name: str) -> tuple[int, str]:
     return [*SUITES, suite].index(suite), name
 
 
-def known_paradigm(
-    name: str,  # suite/name
-) -> Paradigm | None:  # None: it is not installed here
-    "The paradigm of that name."
-    try:
-        return paradigm(name)
-    except CogbiasError:
-        return None
-
-
 def paradigm_title(name: str) -> str:
     "The title of a paradigm."
-    known = known_paradigm(name)
-    return known.title if known else name
+    return paradigm(name).title
 
 
 def measure_title(name: str, measure: str) -> str:
     "The title of a measure of a paradigm."
-    known = known_paradigm(name)
-    titles = {each.measure: each.title for each in known.contrasts} if known else {}
-    return titles.get(measure, measure.replace("_", " "))
+    return next(each.title for each in paradigm(name).contrasts if each.measure == measure)
 
 # %% ../../nbs/site/01_results.ipynb #5c3517d7
 LEAST_READ = 0.25  # share of readable answers below which a participant cannot be analyzed
@@ -155,8 +141,7 @@ class Results:
 
     def comparison(self, first: str, second: str) -> str:
         "The address of a comparison with another participant, or with published results."
-        names = (_stem(report_file(who, ""), 1) for who in (first, second))
-        return f"results/compared/{'/'.join(names)}.html"
+        return f"results/compared/{slug(first)}/{slug(second)}.html"
 
     def address(
         self,
@@ -165,18 +150,12 @@ class Results:
     ) -> str | None:  # from the top of the site; None where there is no such page
         "The address of a page."
         if paradigm is None:
-            return f"results/participants/{_stem(report_file(participant, ''), 1)}/index.html"
+            return f"results/participants/{slug(participant)}/index.html"
         if participant is None:
-            return f"results/paradigms/{_stem(report_file('', paradigm), 2)}.html"
+            return f"results/paradigms/{slug(paradigm)}.html"
         if (paradigm, participant) not in self.reports:
             return None
-        inner = report_file(participant, paradigm).removeprefix("reports/")
-        return f"results/participants/{inner.removesuffix('.ipynb')}.html"
-
-
-def _stem(file: str, part: int) -> str:
-    "A part of a path of a report, without its ending."
-    return Path(file).with_suffix("").parts[part]
+        return f"results/participants/{slug(participant)}/{slug(paradigm)}.html"
 
 # %% ../../nbs/site/01_results.ipynb #9533fc82
 def is_finite(value: Any) -> bool:
@@ -188,9 +167,9 @@ def axis_limit(
     values: Iterable[float],  # estimates and limits in one unit
 ) -> float:
     "A round number that no value exceeds."
-    largest = max(map(abs, values), default=0.0)
-    steps = (step * 10.0**power for power in range(-1, 12) for step in (1, 2, 2.5, 5))
-    return next(step for step in steps if step >= largest)
+    largest = max([0.1, *map(abs, values)])
+    step = 10.0 ** np.floor(np.log10(largest))
+    return float(step * np.ceil(largest / step - 1e-9))
 
 
 _NUMBERS = ("estimate", "ci_low", "ci_high")
@@ -200,22 +179,18 @@ def axis_limits(
     rows: Sequence[Mapping[str, Any]],  # of an effects table
 ) -> dict[str, float]:
     "Unit -> end of the axis that all rows of this unit share."
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        numbers = (row[name] for name in _NUMBERS)
-        values.setdefault(row["unit"], []).extend(filter(is_finite, numbers))
-    return {unit: axis_limit(each) for unit, each in values.items()}
+    values = pd.DataFrame(rows, columns=["unit", *_NUMBERS]).set_index("unit").astype(float).abs()
+    largest = values.where(np.isfinite(values)).max(axis=1).groupby("unit").max().fillna(0.0)
+    return {unit: axis_limit([each]) for unit, each in largest.items()}
 
 # %% ../../nbs/site/01_results.ipynb #97a65409
 def tags_of(results: Results, participant: str) -> list[str]:
     "What a reader should know about a participant, shown beside the name."
-    called, read = results.called.get(participant, participant), results.read_share(participant)
-    versions = [{*re.findall(r"\d+(?:\.\d+)?", each)} for each in (participant, called)]
+    read = results.read_share(participant)
     tags = {
         results.marks.get(participant, ""): True,
         "published answers": results.only_published(participant),
         "not as published": participant.endswith(ALTERED),
-        f"model called: {called}": not versions[0] <= versions[1],
         f"not analyzable: {read:.0%} readable": read < LEAST_READ,
     }
     return [tag for tag, holds in tags.items() if tag and holds]
@@ -274,8 +249,7 @@ def _group(
     "Rows under a title."
     first, unit = rows[0], rows[0]["unit"]
     shown = [_effect_row(results, row, by, is_headline) for row in rows]
-    levels = "/".join(f"{100 * level:g}" for level in sorted({row["ci_level"] for row in rows}))
-    facts = [unit, f"{levels}% intervals"]
+    facts = [unit, "95% intervals"]
     if by == "participant":
         facts.insert(0, measure_title(first["paradigm"], first["measure"]).lower())
         facts += [f"smallest effect of interest {shown[0]['bound']}"] if shown[0]["bound"] else []
@@ -324,11 +298,7 @@ def groups_of_participant(results: Results, participant: str) -> list[dict[str, 
 
 def other_groups(results: Results, name: str) -> list[dict[str, Any]]:
     "The other declared measures of a paradigm, over all items."
-    known = known_paradigm(name)
-    declared = (
-        {each.measure for each in known.contrasts} if known else {*results.effects["measure"]}
-    )
-    table = results.effects
+    declared, table = {each.measure for each in paradigm(name).contrasts}, results.effects
     table = table[(table["paradigm"] == name) & (table["group"] == "all")]
     rows = table[table["measure"].isin(declared) & ~table["headline"]].to_dict("records")
     groups = []
@@ -487,8 +457,6 @@ def findings(results: Results) -> list[str]:
         here = sum(each.here == found for each in said.values())
         names, count = f" ({', '.join(like)})" if like else "", len(rows)
         beyond = f"{found} in {len(like)} of {count} models for prompts like these{names}"
-        if all(each.verdict == "none" for each in said.values()):
-            beyond = "not enough for a verdict on prompts like these"
         title = paradigm_title(rows[0]["paradigm"])
         told.append(f"{title}: {beyond}; {found} in {here} of {count} on these prompts alone.")
     return told

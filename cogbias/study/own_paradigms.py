@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from cogbias.design import (
@@ -42,6 +41,7 @@ from cogbias.tables import (
     given_table,
     identified,
     outside_range,
+    plain_value,
     save_table,
     with_plain_types,
 )
@@ -155,12 +155,9 @@ def listed(
     what: Any,  # one thing, or a list of several
 ) -> list[Any]:
     "One thing, or several; a text is one, and so is a table."
-    if isinstance(what, (np.ndarray, pd.Series, pd.Index)):
-        return what.tolist() if what.ndim else [what.item()]
-    if isinstance(what, Set):
-        return sorted(what, key=str)
-    several = isinstance(what, Sequence) and not isinstance(what, str)
-    return list(what) if several else [what]
+    what = plain_value(what)
+    several = isinstance(what, Sequence | Set) and not isinstance(what, str)
+    return sorted(what, key=str) if isinstance(what, Set) else list(what) if several else [what]
 
 
 def asked_fields(
