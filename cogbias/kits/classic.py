@@ -136,26 +136,17 @@ def items_of(
 ) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
     "The function that makes the items of a question."
 
-    def choices(
+    def items(
         seed: Seed = 0,  # study seed; nothing is drawn
         variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
         contents: str = "all",  # all, published, or the name of one content set
-        counterbalance: bool = True,  # ask both orders of the options
+        counterbalance: bool = True,  # ask both orders of the options, where there are any
         style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
-        "The prompts of an experiment that offers options."
+        "The prompts of an experiment."
         return question_items(question, variants, contents, counterbalance, style)
 
-    def numbers(
-        seed: Seed = 0,  # study seed; nothing is drawn
-        variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
-        contents: str = "all",  # all, published, or the name of one content set
-        style: Style = "default",  # default, documented or executed
-    ) -> pd.DataFrame:  # an items table
-        "The prompts of an experiment that asks for a number."
-        return question_items(question, variants, contents, style=style)
-
-    return numbers if question.numbers else choices
+    return items
 
 # %% ../../nbs/kits/classic.ipynb #9b61ebed
 def classic(

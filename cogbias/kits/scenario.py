@@ -23,7 +23,6 @@ import pandas as pd
 
 from ..design import About, Contrast, Paradigm
 from cogbias.kits.frames import (
-    Draw,
     Gap,
     deal_values,
     filled,
@@ -150,7 +149,7 @@ class Scenario:
     metric: Metric = Metric()  # as published
     corrected: Metric | None = None  # as it should have been, where it was published wrong
     norm: Norm = Norm()
-    draws: Mapping[str, Draw] = field(default_factory=dict)  # drawn gap -> its distribution
+    draws: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # drawn gap -> its values
     derive: Mapping[str, Any] = field(default_factory=dict)  # gap -> function of the drawn values
     pulled: bool = False  # whether the bias is a pull to the reference, from either side
     # name of a set -> gap -> text, in place of the shelf that ships

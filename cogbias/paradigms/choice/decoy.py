@@ -4,13 +4,13 @@
 
 # %% auto #0
 __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'DECOYS', 'DECOY_KINDS', 'ORDERS', 'ANSWER_FORMATS', 'WORDINGS', 'Texts',
-           'GRIDS', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM', 'Product', 'Offer',
-           'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price', 'decoys', 'phrase', 'Arm',
-           'items', 'choose_product', 'quality_per_dollar']
+           'GRIDS', 'items', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM', 'Product',
+           'Offer', 'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price', 'decoys',
+           'phrase', 'Arm', 'items_from', 'choose_product', 'quality_per_dollar']
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b2336b56
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations, product
 from typing import Any, Literal, NamedTuple
@@ -22,7 +22,7 @@ from ...tables import item_table, option, shipped
 from ...kits.frames import filled, money
 from ...kits.rules import Chances, Content, Roles, Rule, softmax, weighs
 from ...kits.shelf import wordings_of
-from ...kits.wordings import Wordings, with_wordings
+from ...kits.wordings import Wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #787648d7
@@ -316,37 +316,35 @@ def _few_prompts(values: ValueSet, templates: Sequence[Any]) -> set[tuple[Any, s
     return asked
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a4ee658
-def _items_of(
-    wordings: Wordings,
-    seed: int,
-    grid: str,
-    source: str,
-    products: Sequence[str],
-    answer_formats: Sequence[str],
-) -> pd.DataFrame:
-    "The prompts in some wordings."
-    templates, rows = tuple(wordings.given), []
-    chosen = value_sets(source, products)
-    for values in filter(_is_asked_by_default, chosen) if grid == "default" else chosen:
-        asked = _few_prompts(values, templates)
-        for arm in _arms(answer_formats, templates):
-            place = arm.roles.index("decoy") + 1 if arm.code else 0
-            if grid == "published" or (arm.template, arm.code, place) in asked:
-                rows.append(_row_of_item(values, arm, wordings))
-    return item_table("choice/decoy", rows)
+def items_from(
+    wordings: Wordings,  # the shipped ones, or others
+) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
+    "The function that makes the prompts in some wordings."
+    templates = tuple(wordings.given)
+
+    def items(
+        seed: Seed = 0,  # study seed; nothing is drawn here, so nothing depends on it
+        grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 208
+        source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
+        products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
+        answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
+            "label",
+        ),  # label: asks for the brand alone; bare: ends as published
+    ) -> pd.DataFrame:  # an items table
+        "The prompts of the decoy design."
+        rows, chosen = [], value_sets(source, products)
+        for values in filter(_is_asked_by_default, chosen) if grid == "default" else chosen:
+            asked = _few_prompts(values, templates)
+            for arm in _arms(answer_formats, templates):
+                place = arm.roles.index("decoy") + 1 if arm.code else 0
+                if grid == "published" or (arm.template, arm.code, place) in asked:
+                    rows.append(_row_of_item(values, arm, wordings))
+        return item_table("choice/decoy", rows)
+
+    return items
 
 
-def items(
-    seed: Seed = 0,  # study seed; nothing is drawn here, so nothing depends on it
-    grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 208
-    source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
-    products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
-    answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
-        "label",
-    ),  # label: asks for the brand alone; bare: ends as published
-) -> pd.DataFrame:  # an items table
-    "The prompts of the decoy design."
-    return _items_of(WORDINGS, seed, grid, source, products, answer_formats)
+items = items_from(WORDINGS)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
 _SCORE_OF_TARGET = {"target": 1.0, "competitor": 0.0, "decoy": 0.0}
@@ -473,7 +471,7 @@ PARADIGM = Paradigm(
     factors=FACTORS,
     items=items,
     wordings=WORDINGS,
-    items_from=with_wordings(items, _items_of),
+    items_from=items_from,
     contrasts=CONTRASTS,
     rules=RULES,
     trivial=TRIVIAL,
