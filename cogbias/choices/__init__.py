@@ -21,7 +21,6 @@ from cogbias.choices.commitments import (
     alone_label,
     concluded,
     find_statements,
-    listed_mentions,
     settle,
 )
 from .menus import Menu, menu_of
@@ -271,7 +270,6 @@ def without_texts(
 
 def nothing_chosen(
     answer: Answer,  # a text and the options it names
-    listed: set[int],  # starts of mentions in lists of options
 ) -> str:  # a detail
     "Say what a text without a choice holds."
     labels = {each.label for each in answer.mentions}
@@ -281,8 +279,6 @@ def nothing_chosen(
         return "hedged"
     if not labels - {None}:
         return "no option named"
-    if listed and all(each.start in listed for each in answer.mentions):
-        return "options restated, none chosen"
     if len(labels) > 1:
         return "two options named"
     places = [answer.sentences.around(each.start, each.end) for each in answer.mentions]
@@ -320,10 +316,9 @@ def read_options(
         return early
     if detail:
         return unread(detail)
-    listed = listed_mentions(answer)
     hedge = HEDGES.search(without_texts(answer))
     weak = None if hedge else weak_sign(answer)
-    detail = nothing_chosen(answer, listed)
+    detail = nothing_chosen(answer)
     return weak or unread(detail, words=hedge[0] if hedge and detail == "hedged" else "")
 
 # %% ../../nbs/choices/08_reading.ipynb #20b5e89f

@@ -19,7 +19,6 @@ from cogbias.kits.variants import (
     CHOICE_FACTORS,
     NUMBER_FACTORS,
     Question,
-    Style,
     VariantNames,
     one_wording,
     question_items,
@@ -141,10 +140,9 @@ def items_of(
         variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
         contents: str = "all",  # all, published, or the name of one content set
         counterbalance: bool = True,  # ask both orders of the options, where there are any
-        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of an experiment."
-        return question_items(question, variants, contents, counterbalance, style)
+        return question_items(question, variants, contents, counterbalance)
 
     return items
 

@@ -87,13 +87,7 @@ def value_sets(
     products: Sequence[str] = tuple(PRODUCTS),  # which products
 ) -> list[ValueSet]:  # 108 where all products take part, half of them on either side
     "The value sets that a study uses."
-    return [
-        values
-        for name in products
-        for side in TARGET_SIDES
-        for values in _sets_of(source)
-        if (values.product, values.target_side) == (name, side)
-    ]
+    return [values for values in _sets_of(source) if values.product in products]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #be5bcb95
 def dominates(
@@ -174,14 +168,7 @@ def _question_place(texts: Texts) -> str:
     return "after" if "?" in texts["question"].partition("{options}")[2] else "before"
 
 
-def _line_style(texts: Texts) -> str:
-    "Whether the lines of a wording are the short ones, the long ones, or its own."
-    known = {1: "short", 3: "long"}  # two of the shipped wordings
-    for wording, style in known.items():
-        shipped_texts = WORDINGS.frames[wording]
-        if all(texts[name] == shipped_texts[name] for name in ("option", "line")):
-            return style
-    return "own"
+_LINE_STYLES = {1: "short", 2: "short", 3: "long", 4: "long"}  # of the shipped wordings
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #9d80f679
 def phrase(
@@ -285,7 +272,7 @@ def _row_of_item(values: ValueSet, arm: Arm, wordings: Wordings = WORDINGS) -> d
         "answer_format": arm.answer_format,
         "template": arm.template,
         "question_place": _question_place(texts),
-        "line_style": _line_style(texts),
+        "line_style": _LINE_STYLES.get(arm.template, "own"),
         "order_group": f"{name}-{arm.code or 'control'}-{wording}",
         "permutation_id": ORDERS[len(options)].index(arm.roles),
         "target_position": place["target"],

@@ -19,7 +19,6 @@ from cogbias.kits.variants import (
     Invariant,
     Numbers,
     Question,
-    Style,
     Variable,
     VariantNames,
     content_sets,
@@ -102,11 +101,10 @@ def items_from(
         variants: VariantNames = None,  # base, no_persona, odd; None: all three
         contents: str = "all",  # all, published, or the name of one content set
         arbitrary: bool = False,  # say that the anchor was drawn at random
-        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of the anchoring experiment."
         asked = replace(question, frames=_frames(arbitrary))
-        return question_items(asked, variants, contents, style=style)
+        return question_items(asked, variants, contents)
 
     return items
 

@@ -20,7 +20,6 @@ from cogbias.kits.variants import (
     Invariant,
     Numbers,
     Question,
-    Style,
     Variable,
     VariantNames,
     content_sets,
@@ -114,11 +113,10 @@ def items_from(
         variants: VariantNames = None,  # base, no_persona, odd, large; None: all
         contents: str = "all",  # all, published, or the name of one content set
         inspection: bool = False,  # let the owner examine the good and the buyer not
-        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of the endowment experiment; the thesis asked with inspection."
         asked = replace(question, frames=_frames(inspection))
-        return question_items(asked, variants, contents, style=style).assign(inspection=inspection)
+        return question_items(asked, variants, contents).assign(inspection=inspection)
 
     return items
 

@@ -21,7 +21,6 @@ from cogbias.kits.variants import (
     Invariant,
     Numbers,
     Question,
-    Style,
     Variable,
     VariantNames,
     content_sets,
@@ -106,11 +105,11 @@ QUESTION = Question(
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #5a311479
 def _one_side(
-    question: Question, side: str, variants: Sequence[str] | None, contents: str, style: str
+    question: Question, side: str, variants: Sequence[str] | None, contents: str
 ) -> pd.DataFrame:
     "The prompts that ask for one side; the two sides of a question are different pairs."
     asked = replace(question, frames=_frames(side), stimulus=partial(_stimulus, side=side))
-    table = question_items(asked, variants, contents, style=style)
+    table = question_items(asked, variants, contents)
     return table.assign(pair_id=table["pair_id"] + f"-{side}", side=side)
 
 
@@ -125,11 +124,10 @@ def items_from(
         contents: str = "all",  # all, published, or the name of one content set
         # tails: the side that did not come up; heads: that of the streak as well
         side: Literal[*SIDES] = "tails",
-        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of the experiment on streaks."
         sides = dict.fromkeys(("tails", side))
-        asked = [_one_side(question, each, variants, contents, style) for each in sides]
+        asked = [_one_side(question, each, variants, contents) for each in sides]
         return pd.concat(asked, ignore_index=True)
 
     return items
