@@ -7,9 +7,9 @@ __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DEN
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
            'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'OPENS_WITH_ANSWER',
            'OPENS_LIST', 'SHAPES_OF_LISTED_LINES', 'IS_RESULT', 'WORD_VALUES', 'Number', 'number_of', 'pair_fault',
-           'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers', 'concludes', 'bold_number',
-           'settle_number', 'in_list', 'is_step', 'spelled_number', 'plain_number', 'with_digits', 'scale_steps',
-           'without_scale']
+           'find_numbers', 'part_of', 'chooses_thing_at', 'chooses_thing', 'stated_numbers', 'free_numbers',
+           'concludes', 'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number', 'plain_number',
+           'with_digits', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -223,6 +223,15 @@ IS_BEST_THING = verbose(rf"""^\)[\"']?(?:
     )""")
 
 
+def chooses_thing_at(
+    text: str,  # normalized text
+    number: Number,  # of the text
+) -> bool:  # whether the listed thing that has this number is chosen
+    "Whether a text chooses a thing by a number in it."
+    before = text[max(0, number.start - 300) : number.start]
+    return chooses_thing(before, text[number.end : number.end + 260])
+
+
 @lru_cache(maxsize=4096)  # a model that repeats itself is read once
 def chooses_thing(
     before: str,  # what stands in front of a number
@@ -260,13 +269,7 @@ def stated_numbers(
         after_number = line.rstrip(" -")[-1:].isdigit()  # no cue ends in a digit
         in_brackets = line.endswith("(") and text[number.end : number.end + 1] == ")"
         cued = not after_number and not in_brackets and leads_to_number(line)
-        cued = (
-            cued
-            or text[number.start].isdigit()
-            and chooses_thing(
-                text[max(0, number.start - 300) : number.start], text[number.end : number.end + 260]
-            )
-        )
+        cued = cued or text[number.start].isdigit() and chooses_thing_at(text, number)
         fills = not before.rpartition("\n")[2].strip() and not rest.strip(" .%!")
         if cued or begins or fills:
             stated.append(number)
@@ -290,15 +293,12 @@ def free_numbers(
     free, cut = [], cut_numeral(text)
     for each in numbers:
         before, after = text[max(0, each.start - 60) : each.start], text[each.end : each.end + 30]
-        chosen = chooses_thing(
-            text[max(0, each.start - 300) : each.start], text[each.end : each.end + 260]
-        )
         part = part_of(before, text[each.start : each.end], after)
         is_cut = cut is not None and each.start >= cut
         first = each.start == 0 and re.match(r"[.)]+ ", after) and SECOND.search(text)
         if first:  # the first entry of a list
             continue
-        if (chosen or not part) and not is_cut:
+        if (not part or chooses_thing_at(text, each)) and not is_cut:
             free.append(each)
     if rounded := last_match(ROUNDS, text):  # what was rounded is a step on the way
         return [each for each in free if each.start >= rounded.end()]
@@ -428,7 +428,7 @@ def is_step(
     before, after = text[: number.start], text[number.end :]
     if not before.strip(" \"'("):
         return bool(OPENS_LIST.match(text))
-    if chooses_thing(before[-300:], after[:260]):
+    if chooses_thing_at(text, number):
         return False
     goes_on = bool(re.search(r"\w", after))
     return in_list(text, number.start) or goes_on and bool(IS_RESULT.search(before[-4:]))

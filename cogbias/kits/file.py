@@ -125,7 +125,6 @@ def question_of(
         contents,
         numbers=_numbers(own),
         stimulus=own_stimulus,
-        truth=lambda condition, values: values.get("truth"),
         flags={each: "not_applicable" for each in VARIANTS if each not in chosen},
         shows={factor: factor for factor in own.factors},
         persona=persona,

@@ -234,10 +234,7 @@ class Question:
     invariants: tuple[Invariant, ...] = ()
     stimulus: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda condition, values: dict(
         values
-    )  # condition, values -> what simulated participants see
-    truth: Callable[[str, Mapping[str, Any]], float | None] = lambda condition, values: (
-        None
-    )  # the right answer, where there is one
+    )  # condition, values -> what simulated participants see; `truth` is the right answer
     flags: Mapping[str, str] = field(
         default_factory=dict
     )  # variant -> not_applicable, ceiling_expected or premise_implausible
@@ -372,7 +369,7 @@ def _item_in_variant(
         "prompt_style": "default",
         "is_original": content.published and order == 1,
         "flag": question.flags.get(variant.name, ""),
-        "truth": question.truth(condition, values),
+        "truth": stimulus.get("truth"),
         "n_options": len(options),
         **{column: stimulus[key] for column, key in question.shows.items()},
     }

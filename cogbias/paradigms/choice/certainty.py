@@ -28,10 +28,10 @@ from cogbias.kits.rules import (
     Content,
     Roles,
     Rule,
-    best_of,
     expected_prize,
     prospect_value,
     softmax,
+    weighs,
 )
 from ...kits.shelf import wordings_of
 from ...kits.wordings import Wordings
@@ -319,26 +319,18 @@ def choose_lottery(
 ) -> Rule:
     "A rule that chooses between lotteries by their relative worth."
 
-    def rule(content: Content, roles: Roles) -> Chances:
-        worth = {role: value(content["lotteries"][role]) for role in roles}
-        if math.isinf(theta):
-            return best_of({role: round(each, 9) for role, each in worth.items()})
-        return softmax(_in_logits(worth, theta))
+    def relative_worth(content: Content, role: str) -> float:
+        worth = {name: value(lottery) for name, lottery in content["lotteries"].items()}
+        return worth[role] / (max(map(abs, worth.values())) or 1.0)
 
-    return rule
-
-
-def _in_logits(worth: Mapping[str, float], theta: float) -> dict[str, float]:
-    "What each option is worth relative to the largest, by a sensitivity."
-    largest = max(abs(each) for each in worth.values()) or 1.0
-    return {role: theta * each / largest for role, each in worth.items()}
+    return weighs(relative_worth, theta)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #2cac8c09
 def shuns_certainty(content: Content, roles: Roles) -> Chances:
     "The opposite of a certainty effect: expected value, minus something for a sure prize."
-    lotteries = content["lotteries"]
-    liked = _in_logits({role: expected_prize(lotteries[role]) for role in roles}, 10)
-    return softmax({role: each - 3 * (len(lotteries[role]) == 1) for role, each in liked.items()})
+    liked = choose_lottery(expected_prize, 10)(content, roles)
+    sure = {role: len(content["lotteries"][role]) == 1 for role in roles}
+    return softmax({role: math.log(liked[role]) - 3 * sure[role] for role in roles})
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #7b74657e
 RULES = {

@@ -380,8 +380,7 @@ def choose_product(
     "A rule that chooses between products; the decoy lifts its target by `shift`."
 
     def rule(content: Content, roles: Roles) -> Chances:
-        lifted = shift if "decoy" in roles else 0.0
-        worth = {"target": lifted, "competitor": 0.0, "decoy": -2.0}
+        worth = {"target": shift * ("decoy" in roles), "competitor": 0.0, "decoy": -2.0}
         return softmax({role: worth[role] for role in roles})
 
     return rule

@@ -85,7 +85,6 @@ QUESTION = Question(
     numbers=Numbers("percent", 0, 100),
     invariants=(APART,),
     stimulus=_stimulus,
-    truth=lambda condition, values: values["truth"],
     flags={"large": "not_applicable"},
     shows={"anchor": "anchor"},
 )

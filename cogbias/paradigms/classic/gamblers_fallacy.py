@@ -99,7 +99,6 @@ QUESTION = Question(
     derive=HALF,
     invariants=(EVEN,),
     stimulus=_stimulus,
-    truth=lambda condition, values: 50.0,
     flags={"large": "premise_implausible"},
 )
 
