@@ -38,7 +38,7 @@ from cogbias.kits.declared import (
     wordings_of_table,
 )
 from .reworded import SUITE, base_of, check_variants, numeric_of, reworded
-from .rules import Chances, Content, Roles, Rule, estimates, likes
+from .rules import Rule, estimates, weighs
 from .variants import VARIANTS, Numbers, Question
 from ..words import TYPED_IN
 
@@ -137,12 +137,8 @@ LEANING = 0.8  # log-odds of the target: above 0 under treatment, below 0 under 
 
 def _choosing_rule(leaning: float) -> Rule:
     "A rule that takes the target more often under treatment."
-
-    def rule(content: Content, roles: Roles) -> Chances:
-        sign = 1 if content["condition"] == "treatment" else -1
-        return likes(sign * leaning)(content, roles)
-
-    return rule
+    log_odds = {"control": -leaning, "treatment": leaning}
+    return weighs(lambda content, role: log_odds[content["condition"]] * (role == "target"))
 
 
 def _guessing_rule(numbers: Numbers, sign: float, spread: bool) -> Rule:

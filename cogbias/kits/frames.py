@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -243,18 +244,7 @@ def writing_order(
     gaps: Mapping[str, Gap],  # name -> what is asked for
 ) -> list[str]:  # names; every gap after those that its instruction quotes
     "The order in which gaps are written."
-    order: list[str] = []
-    waiting = dict(gaps)
-    while waiting:
-        ready = [name for name, gap in waiting.items() if set(gap.quotes) <= set(order)]
-        if not ready:
-            raise FrameError(
-                f"the instructions of {' and '.join(map(repr, waiting))} quote each other, or a "
-                f"gap that is not declared; known: {', '.join(gaps)}"
-            )
-        order += ready
-        waiting = {name: gap for name, gap in waiting.items() if name not in order}
-    return order
+    return [*TopologicalSorter({name: gap.quotes for name, gap in gaps.items()}).static_order()]
 
 # %% ../../nbs/kits/frames.ipynb #9038ad6a
 def money(

@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..design import IMPORTED, Contrast, Paradigm, contrast_kinds, paradigm
 from ..settings import check_settings
-from ..tables import CogbiasError, identified
+from ..tables import CogbiasError, check_known, identified
 from .classic import BASE
 from cogbias.kits.declared import (
     Faults,
@@ -144,10 +144,9 @@ def _flags(own: Reworded, base: Paradigm, persona: str | None, faults: Faults) -
     question, known = base.question, variants_of(base.question)
     usual = [each for each in known if persona != "" or each != "no_persona"]
     chosen = usual if own.variants is None else own.variants
-    for name in chosen:
-        if name not in known:
-            said = f"{base.name} has no variant {name!r}; choose from {', '.join(usual)}"
-            faults.note("variants", said)
+    with faults.at("variants"):
+        for name in chosen:
+            check_known(name, known, f"{base.name} has no variant {name!r}")
     numbers = [*_gaps_of(question).numbers.values()]
     check_variants(chosen, PERSONA if persona is None else persona, numbers, faults)
     left_out = {name: "not_applicable" for name in VARIANTS if name not in chosen}

@@ -140,11 +140,7 @@ def likes(
     target: float,  # log-odds of the target against each other option
 ) -> Rule:
     "A rule that takes the target with fixed log-odds, whatever it sees."
-
-    def rule(content: Content, roles: Roles) -> Chances:
-        return softmax({role: target if role == "target" else 0.0 for role in roles})
-
-    return rule
+    return weighs(lambda content, role: target if role == "target" else 0.0)
 
 
 def weighs(

@@ -191,24 +191,18 @@ class Scenario:
     ) -> dict[str, Any]:  # content of an item
         "What simulated managers decide from."
         metric, treated = self.measured, condition == "treatment"
-        kappa = int(_number_or_drawn_value(metric.kappa, values))
-        up = kappa if metric.flip else -kappa  # where the bias moves the treatment rating
-        seen = {
+        norm = self.norm if treated else Norm()
+        up = int(_number_or_drawn_value(metric.kappa, values)) * (1 if metric.flip else -1)
+        reference = _number_or_drawn_value(metric.reference_treatment, values)
+        seen = {"reference": reference} if self.pulled else {}
+        return seen | {
             "kind": "rating",
             "points": self.points,
-            "towards": 0,
-            "factor": 1.0,
-            "steps": 0.0,
+            "towards": (1 if self.pulled else up) * treated,  # where the bias moves the rating
+            "factor": _number_or_drawn_value(norm.factor, values),
+            "steps": _number_or_drawn_value(norm.steps, values),
             "flip": metric.flip and treated,
         }
-        if self.pulled:
-            reference = _number_or_drawn_value(metric.reference_treatment, values)
-            seen = {"reference": reference} | seen
-        if treated:
-            seen["towards"] = 1 if self.pulled else up
-            seen["factor"] = _number_or_drawn_value(self.norm.factor, values)
-            seen["steps"] = _number_or_drawn_value(self.norm.steps, values)
-        return seen
 
 
 def _number_or_drawn_value(named: float | str, values: Mapping[str, Any]) -> float:

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['VARIANTS', 'SCALED', 'DECLARED', 'UNSCALED', 'Derive', 'Options', 'PERSONA', 'DECIDE', 'ONLY', 'LAST', 'VariantNames',
-           'ORDERS', 'VARIANT_FACTORS', 'NUMBER_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale', 'variables',
-           'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'content_sets', 'one_wording', 'Question', 'dressed',
+           'ORDERS', 'VARIANT_FACTORS', 'NUMBER_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale', 'Invariant',
+           'variant_values', 'ContentSet', 'Numbers', 'content_sets', 'one_wording', 'Question', 'dressed',
            'variants_of', 'question_items']
 
 # %% ../../nbs/kits/variants.ipynb #90503fb9
@@ -103,15 +103,6 @@ def scale(
             "another kind or value"
         )
     return value
-
-# %% ../../nbs/kits/variants.ipynb #f3da56ec
-def variables(
-    kind: str,  # of all of them
-    /,
-    **values: Any,  # name -> value in the variants base and no_persona
-) -> dict[str, Variable]:
-    "Several numbers of one kind."
-    return {name: Variable(kind, value) for name, value in values.items()}
 
 # %% ../../nbs/kits/variants.ipynb #fcbc03d4
 @dataclass(frozen=True)

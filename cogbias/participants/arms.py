@@ -40,12 +40,12 @@ def by_methods(
     "Every arm by every method; without arms, the methods are the arms."
     if not arms:
         return {each: {"method": each} for each in methods}
-    sets = {
-        arm: {"instruction": each} if isinstance(each, str) else each for arm, each in arms.items()
-    }
     return {
-        f"{arm}{BY_METHOD}{each}": {**said, "method": each}
-        for arm, said in sets.items()
+        f"{arm}{BY_METHOD}{each}": {
+            **({"instruction": said} if isinstance(said, str) else said),
+            "method": each,
+        }
+        for arm, said in arms.items()
         for each in methods
     }
 
