@@ -87,8 +87,7 @@ def _note_lacking(own: Own, faults: Faults) -> None:
             faults.note(at, "has no options, and there are none for all; write them, or [number]")
         if own.number and each.options:
             faults.note(f"{at}.options", "a number is asked for; leave the options out")
-        if not own.number and each.truth is not None:
-            faults.note(f"{at}.truth", "no number is asked for; declare it in [factors]")
+
 
 
 def _numbers(own: Own) -> Numbers | None:

@@ -590,8 +590,7 @@ def scenario_items(
     table = item_table(case.name, rows)
     table.attrs["left_out"] = left_out
     if left_out:
-        stories = "story is" if left_out == 1 else "stories are"
-        table.attrs["note"] = f"{left_out} {stories} not asked: a text is missing, or it is flawed"
+        table.attrs["note"] = f"stories left out, as a text is missing or flawed: {left_out}"
     return table
 
 

@@ -125,9 +125,9 @@ def control_lines(
         arm.partition(BY_METHOD)[0]: len(arm_of(said).instruction.split())
         for arm, said in arms.items()
     }
-    longest = max((count for arm, count in words.items() if arm != "control"), default=0)
-    own = words.get("control", longest)
-    if 3 * abs(own - longest) <= longest:
+    own = words.pop("control", None)
+    longest = max(words.values(), default=0)
+    if own is None or 3 * abs(own - longest) <= longest:
         return []
     told = f"arm control has {own} words and the longest other arm {longest}"
     return [f"{told}, so length could explain a difference; make them similar"]
