@@ -329,10 +329,8 @@ def _complaint(declared: Any, given: Mapping[str, Any], fault: Mapping[str, Any]
         return f"{name} must be {told.wanted}"
     keys, odd = _at(given[name], steps)
     place = ".".join([name, *(each if str(each).isidentifier() else repr(each) for each in keys)])
-    if fault["type"] == "literal_error" and steps[-1:] == ["[key]"]:
-        outer = " ".join([name, *map(repr, keys[:-1])])
-        return f"{outer} has no entry {keys[-1]!r}; {nearest(str(keys[-1]), words)}"
     if fault["type"] == "literal_error":
+        odd = keys[-1] if steps[-1:] == ["[key]"] else odd  # of an entry: its name
         return f"{place} {odd!r:.60} is not known; {nearest(str(odd), words)}"
     return f"{place} must be {keys and told.inside or told.wanted}, not {odd!r:.60}"
 

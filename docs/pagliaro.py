@@ -23,7 +23,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +39,7 @@ from cogbias.exchange.pagliaro import (
     known_hashes,
 )
 from cogbias.exchange.rows import files_of
+from cogbias.kits.published import pairs_of
 from cogbias.participants import answer_from_text
 from cogbias.tables import item_table, option, save_table
 
@@ -68,7 +68,7 @@ def pairs() -> Mapping[str, tuple[str, Any]]:
     return {
         pair.name: (bias, pair)
         for bias, name in BIASES.items()
-        for pair in import_module(f"cogbias.paradigms.published.pagliaro_{name}").PAIRS
+        for pair in pairs_of(f"published/pagliaro_{name}")
     }
 
 

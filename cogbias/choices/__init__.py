@@ -6,9 +6,8 @@
 __all__ = ['TO_ANSWER', 'REFUSES', 'ANSWERS_NEITHER', 'HEDGES', 'MARKED', 'ANOTHER_TEXT', 'FORMULA', 'ENDS_SENTENCE',
            'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'NO_PERCENTAGE', 'IN_THOUSANDS', 'IN_FULL', 'ENDED',
            'Reading', 'unread', 'read', 'json_answer', 'before_another_text', 'marked_answer', 'may_go_on',
-           'breaks_off', 'no_answer', 'weak_sign', 'without_texts', 'nothing_chosen', 'label_of_number', 'read_options',
-           'unsure_number', 'thousands', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text',
-           'read_choice']
+           'breaks_off', 'no_answer', 'weak_sign', 'without_texts', 'nothing_chosen', 'read_options', 'unsure_number',
+           'thousands', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
 
 # %% ../../nbs/choices/08_reading.ipynb #b3086348
 import json
@@ -16,15 +15,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .clauses import BLOCKS, clause_before, last_match, turns_back, why_not
+from .clauses import turns_back, why_not
 from cogbias.choices.commitments import (
     Answer,
     alone_label,
-    chosen_in_other_words,
     concluded,
     find_statements,
-    joined,
-    listed_mentions,
     settle,
 )
 from .menus import Menu, menu_of
@@ -33,7 +29,6 @@ from cogbias.choices.numbers import (
     Number,
     bold_number,
     find_numbers,
-    foreign_unit,
     is_step,
     number_of,
     plain_number,
@@ -47,9 +42,7 @@ from cogbias.choices.probabilities import (
     form_owners,
     surface_forms,
 )
-from .statements import PERSON
 from cogbias.choices.text import (
-    WORD,
     ASKED,
     Sentences,
     answer_key,
@@ -58,7 +51,6 @@ from cogbias.choices.text import (
     verbose,
     without_thinking,
 )
-from ..tables import CogbiasError
 
 # %% ../../nbs/choices/08_reading.ipynb #d7bf54df
 class Reading(NamedTuple):
@@ -145,15 +137,14 @@ def json_answer(
 ) -> str | None:  # what the answer field holds; None where there is none
     "The answer field of a response that is a JSON object."
     try:
-        found = json.loads(text) if text[:1] == "{" and text[-1:] == "}" else None
+        found = json.loads(text) if text[:1] == "{" else None
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
         return None
     known = "final_answer answer choice option selection decision response label".split()
     fields = {str(name).casefold().replace(" ", "_"): value for name, value in found.items()}
-    given = [fields[name] for name in known if name in fields][:1]
-    return str(given[0]) if given and isinstance(given[0], (str, int, float)) else None
+    return next((str(fields[name]) for name in known if name in fields), None)
 
 
 ANOTHER_TEXT = re.compile(r"\n\+{3,} \S|<\|\w{2,20}\|>")  # where the head of another file begins
@@ -164,7 +155,7 @@ def before_another_text(
 ) -> str:  # the same where no other text begins
     "What a model says before it goes on to write another file or another turn."
     found = ANOTHER_TEXT.search(text)
-    return text[: found.start()].strip() if found and found.start() else text
+    return text[: found.start()].strip() if found else text
 
 
 def marked_answer(
@@ -243,7 +234,6 @@ DESCRIBED = verbose(r"""^[\"')\]]{0,2}(?:
 
 def weak_sign(
     answer: Answer,  # a text and the options it names
-    passed_over: set[int],  # starts of mentions that are joined or listed
 ) -> Reading | None:  # None where even this is missing
     "What a text without a statement lets us read."
     named = [each for each in answer.mentions if each.form != "word"]
@@ -254,29 +244,15 @@ def weak_sign(
     for mention in named:
         sentence = answer.sentences.number(mention.start)
         place = answer.sentences.around(mention.start, mention.end)
-        if mention.start in passed_over or sentence not in near or why_not(place):
+        heads = mention.content and place.after.lstrip(" )").startswith(":")  # of what follows
+        if sentence not in near or why_not(place) or heads:
             continue
-        heads = mention.content and place.after.lstrip(" )").startswith(":")
-        if heads and len(answer.text) > mention.end + 3:  # of what follows
-            continue
-        person = last_match(PERSON, clause_before(place.before))
-        theirs = person and not person["myself"]
-        infinitive = place.before.lower().endswith("to ")
-        ends = re.match(r"[\"')\]]{0,3}\s?(?:$|[.!;])", place.after)
-        word = " " not in answer.text[mention.start : mention.end] and not ends  # "agree that"
-        if mention.content and not (theirs or infinitive or word):
-            return read(
-                mention.label,
-                "option text repeated",
-                answer.sentences.up_to(mention.start, mention.end),
-            )
+        words = answer.sentences.up_to(mention.start, mention.end)
+        if mention.content and not place.before.lower().endswith("to "):
+            return read(mention.label, "option text repeated", words)
         looked_at = LOOKS.search(place.before + " " + place.after)
         if mention.form == "named" and not looked_at and not DESCRIBED.match(place.after):
-            return read(
-                mention.label,
-                "only option named",
-                answer.sentences.up_to(mention.start, mention.end),
-            )
+            return read(mention.label, "only option named", words)
     return None
 
 # %% ../../nbs/choices/08_reading.ipynb #ca134c17
@@ -294,7 +270,6 @@ def without_texts(
 
 def nothing_chosen(
     answer: Answer,  # a text and the options it names
-    listed: set[int],  # starts of mentions in lists of options
 ) -> str:  # a detail
     "Say what a text without a choice holds."
     labels = {each.label for each in answer.mentions}
@@ -304,31 +279,11 @@ def nothing_chosen(
         return "hedged"
     if not labels - {None}:
         return "no option named"
-    if listed and all(each.start in listed for each in answer.mentions):
-        return "options restated, none chosen"
     if len(labels) > 1:
         return "two options named"
     places = [answer.sentences.around(each.start, each.end) for each in answer.mentions]
     rejected = all(why_not(place) == "negated" for place in places)
     return "option only rejected" if rejected else "option mentioned, not chosen"
-
-# %% ../../nbs/choices/08_reading.ipynb #7fe770ab
-def label_of_number(
-    text: str,  # normalized text
-    menu: Menu,  # the options
-) -> str | None:  # None where the text states no number on offer
-    "The option whose number a text states as its answer."
-    values = {}
-    for key, label in menu.texts.items():
-        numbers = find_numbers(key)
-        if len(numbers) != 1 or numbers[0].value is None or len(key.split(" ")) > 2:
-            return None
-        values[numbers[0].value] = label
-    number, detail = settle_number(text)
-    if number is None or not detail.startswith("stated"):
-        return None
-    goes_on = re.search(r"[.!?]\s|\n", text[number.end :])
-    return None if goes_on else values.get(number.value)
 
 # %% ../../nbs/choices/08_reading.ipynb #45adef31
 def read_options(
@@ -340,7 +295,7 @@ def read_options(
     if alone := alone_label(text, menu):
         return read(*alone, text)
     lone = re.fullmatch(r"[a-z]|-?\d{1,3}", answer_key(text[:20]))
-    if menu.cores and lone and len(text) < 20 and not ASKED.search(text):
+    if menu.cores and lone:
         return unread("option outside the list")
     answer = Answer(text, menu)
     said = find_statements(answer)
@@ -354,23 +309,16 @@ def read_options(
             open_end = TURNS_AT_END.search(text) or not concluded(said, label, answer)
             if (cut or breaks_off(text)) and open_end:
                 return unread("cut off after a lean", "truncated")
-            if chosen_in_other_words(said, answer):
-                return unread("undecided: chosen in other words")
         kind = detail.removeprefix("stated: ")
         where = max(each.start for each in said if (each.label, each.kind) == (label, kind))
         return read(label, detail, answer.sentences.up_to(where))
-    unnamed = all(each.content for each in answer.mentions)
-    if not detail and unnamed and not cut and not breaks_off(text):
-        if by_number := label_of_number(text, menu):
-            return read(by_number, "stated: the option's number")
     if early := no_answer(text, "choice", cut):
         return early
     if detail:
         return unread(detail)
-    listed = listed_mentions(answer)
     hedge = HEDGES.search(without_texts(answer))
-    weak = None if hedge else weak_sign(answer, listed | joined(answer))
-    detail = nothing_chosen(answer, listed)
+    weak = None if hedge else weak_sign(answer)
+    detail = nothing_chosen(answer)
     return weak or unread(detail, words=hedge[0] if hedge and detail == "hedged" else "")
 
 # %% ../../nbs/choices/08_reading.ipynb #20b5e89f
@@ -414,7 +362,6 @@ def read_number(
     cut: bool = False,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer
     bold: float | None = None,  # the one number that is set in bold
-    question: str = "",  # what was asked; it may say in which unit
 ) -> Reading:  # the number as choice and value
     "Read a free number."
     spelled = spelled_number(text)
@@ -432,8 +379,6 @@ def read_number(
         return early
     if number.percent and not percent:
         return unread(NO_PERCENTAGE)
-    if unit := foreign_unit(text, number, question):
-        return unread(f"in {unit}, where another unit is asked for")
     if cut and not text[number.end :].strip(" %"):
         return unread("number may be cut off", "truncated")
     words = Sentences(text).up_to(number.start, number.end)
@@ -451,22 +396,16 @@ def read_scale(
         return read(*alone, text)
     spelled = spelled_number(text)
     if spelled is not None:
-        return read(
-            steps.get(spelled),
-            "spelled out" if spelled in steps else "option outside the list",
-            text,
-        )
+        return read(steps.get(spelled), "spelled out", text)
     plain = with_digits(without_scale(text, steps))
     number, detail = settle_number(plain, scale=True)
     if early := unsure_number(text, number, detail, cut):
         return early
-    percent = any("%" in label for label in menu.labels) or max(steps) == 100
+    percent = any("%" in label for label in menu.labels)
     if number.value not in steps or number.percent and not percent:
         return unread("option outside the list")
-    clause = clause_before(plain[max(0, number.start - 60) : number.start].rpartition("\n")[2])
-    soft = BLOCKS["hypothetical", "clause"].search(" ".join(clause.split(" ")[-5:]))
     words = Sentences(plain).up_to(number.start, number.end)
-    return unread("hedged", words=words) if soft else read(steps[number.value], detail, words)
+    return read(steps[number.value], detail, words)
 
 # %% ../../nbs/choices/08_reading.ipynb #cf897bcf
 ENDED = {  # finish reason -> status, where there is no answer
@@ -488,7 +427,7 @@ def without_answer(
         return unread("filtered by the server", "refusal")
     if ended == "error":
         return unread(f"the server ended with {finish}", "error")
-    if rest.strip() and (WORD.search(rest) or not still_open):
+    if rest.strip():
         return None
     if still_open or ended:
         return unread("cut off before an answer", "truncated")
@@ -511,7 +450,6 @@ def read_text(
     cut: bool,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer where a number is asked for
     bold: float | None = None,  # the one number that is set in bold
-    question: str = "",  # what was asked; it may say in which unit
 ) -> Reading:  # choice and value only if the status is ok
     "Read a text that has words in it."
     menu, own = menu_of(options), before_another_text(text)
@@ -523,17 +461,14 @@ def read_text(
         if text[0] == "{" or readable:
             text = marked
     if answer == "number":
-        return read_number(text, cut, percent, bold, question)
+        return read_number(text, cut, percent, bold)
     steps = scale_steps(menu) if answer == "scale" else {}
     reading = read_scale(text, menu, steps, cut) if steps else read_options(text, menu, cut)
     if reading.choice is None:
         return reading
     if cut and may_go_on(text, menu):
         return unread("label may be cut off", "truncated")
-    value = value_of(options, reading.choice)
-    if value is None:  # a step without a value counts as its own number
-        value = next((number for number, label in steps.items() if label == reading.choice), None)
-    return reading._replace(value=value)
+    return reading._replace(value=value_of(options, reading.choice))
 
 # %% ../../nbs/choices/08_reading.ipynb #4c1eb47b
 def read_choice(
@@ -542,13 +477,9 @@ def read_choice(
     answer: str = "choice",  # choice, scale or number
     finish_reason: str | None = None,  # as reported by the server, such as stop or length
     percent: bool = True,  # whether a percentage may be the answer where a number is asked for
-    question: str = "",  # what was asked; it may say in which unit a number is
+    question: str = "",  # what was asked; it may ask for a number in thousands
 ) -> Reading:  # choice and value only if the status is ok
     "Read the choice a response makes, or say why there is none."
-    if answer not in ("choice", "scale", "number"):
-        raise CogbiasError(
-            f"read_choice: unknown kind of answer {answer!r}; use choice, scale or number"
-        )
     response, finish = response or "", (finish_reason or "stop").lower()
     if answer == "number" and IN_THOUSANDS.search(question):
         response = NUMBER.sub(thousands, response)
@@ -561,7 +492,7 @@ def read_choice(
         return early
     cut = ENDED.get(finish) == "truncated"
     bold = bold_number(rest) if answer == "number" else None
-    reading = read_text(normalise(rest), options, answer, cut, percent, bold, question)
+    reading = read_text(normalise(rest), options, answer, cut, percent, bold)
     if rest == response:
         return reading
     return reading._replace(detail=f"{reading.detail}; thinking set aside")

@@ -55,7 +55,7 @@ def asserted(
         subject = subject.removesuffix(clause)
     noun = last_match(NOUN, clause) or last_match(NOUN, subject)
     about_another = noun["premise"] if noun else clause.strip()  # "modus ponens is valid"
-    if about_another or CONDITION.search(clause) or why_not(place._replace(before=subject)):
+    if about_another or why_not(place._replace(before=subject)):
         return 0
     negations = re.findall(r"(?i)\bnot\b|\bnever\b|cannot|n't\b|\bisnt\b", copula[0])
     return -1 if (len(negations) + bool(doubt)) % 2 else 1

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['OPPOSITES', 'NOUNS', 'ORDINALS', 'build_menu', 'ARTICLE', 'THINGS', 'THING', 'CUT_ARTICLE', 'BETWEEN', 'IS_TEXT',
            'label_core', 'unambiguous', 'poles_of', 'in_order', 'places_of', 'nouns_for', 'whole_answers',
-           'name_pattern', 'phrases_of', 'denials_of', 'Menu', 'menu_of', 'Mention', 'mention_of_core', 'mention_of',
-           'texts_in', 'join_labels_and_texts', 'find_mentions']
+           'name_pattern', 'phrases_of', 'Menu', 'menu_of', 'Mention', 'mention_of_core', 'mention_of', 'texts_in',
+           'join_labels_and_texts', 'find_mentions']
 
 # %% ../../nbs/choices/01_menus.ipynb #0c988c48
 import re
@@ -47,7 +47,6 @@ def poles_of(
 ) -> dict[str, str]:  # word -> label; empty unless the names are opposites
     "Words that accept or reject, where the options are opposites."
     keys = [answer_key(name) for name in names]
-    keys = [key.split(" ")[0] if key.startswith(("yes ", "no ")) else key for key in keys]
     for yes, no in OPPOSITES.items():
         if sorted(keys) == sorted([yes, no]):
             accept, reject = labels[keys.index(yes)], labels[keys.index(no)]
@@ -90,9 +89,7 @@ def nouns_for(
     "The nouns by which a core may be called."
     known = [core for core in cores if core]
     own = [noun for noun, _ in known if noun]
-    numbered = any(core.isdigit() for _, core in known)
-    general = NOUNS if in_order(cores) or not numbered or not own else ()
-    return tuple(dict.fromkeys([*own, *general])) if known else ()
+    return tuple(dict.fromkeys([*own, *NOUNS])) if known else ()
 
 # %% ../../nbs/choices/01_menus.ipynb #02830f9c
 def whole_answers(
@@ -133,7 +130,7 @@ def name_pattern(
 ) -> re.Pattern[str]:  # with one of the groups word, place, named, glued, bare
     "The pattern that finds the names of options."
     cores = [label_core(label) for label in plain]
-    words = [*poles, *(name for name, core in zip(plain, cores, strict=True) if name and not core)]
+    words = [*poles, *(name for name, core in zip(plain, cores, strict=True) if not core)]
     parts = []
     if words:
         spaced = {re.escape(word.lower()).replace("\\ ", r"[\s-]") for word in words}
@@ -170,19 +167,6 @@ def phrases_of(
         known.sort(key=lambda each: -len(each[0]))
     return phrases
 
-# %% ../../nbs/choices/01_menus.ipynb #9f1ba562
-def denials_of(
-    texts: Mapping[str, str],  # key of a text -> label
-) -> dict[str, str]:  # label of an act -> label of not doing it
-    "Pairs of options of which one is not doing what the other does."
-    empty = {"not", "don't", "never", "no", "do", "does", "would", "will", "should", "i", "the"}
-    acts, denials = {}, {}
-    for key, label in texts.items():
-        words = key.split(" ")
-        done = " ".join(word for word in words if word not in empty)
-        (denials if {"not", "don't"} & set(words) else acts)[done] = label
-    return {acts[done]: label for done, label in denials.items() if done and done in acts}
-
 # %% ../../nbs/choices/01_menus.ipynb #3c229a27
 class Menu:
     "What the reader knows about the options of one item."
@@ -203,8 +187,6 @@ class Menu:
         self.words = poles | unambiguous((key, label) for label, key, core in triples if not core)
         # key of an option's text -> label
         self.texts = unambiguous(zip(map(answer_key, texts), labels, strict=True))
-        # label of an act -> label of not doing it
-        self.denied = denials_of(self.texts)
         # the words that are labels or texts themselves
         self.own = {key for key in self.words if key in {*map(answer_key, (*plain, *texts))}}
         # label -> the other label, where the two are opposites
@@ -215,8 +197,6 @@ class Menu:
         taken = {key for _, key, _ in triples} | set(self.cores) | set(self.words)
         self.phrases = phrases_of(self.texts, taken)
         self.places = places_of(labels, cores)  # ordinal word -> label
-        pairs = zip(plain, cores, strict=True)
-        self.capital = any(core and not name[-1:].islower() for name, core in pairs)
         self.scan = name_pattern(plain, poles)  # finds names
 
 
@@ -275,7 +255,7 @@ def mention_of_core(
     form = "bare" if found.lastgroup == "bare" else "named"
     label = menu.cores.get(written.lower())
     article = written in ("a", "A", "i", "I") and ARTICLE.match(found.string, found.end())
-    ends = form == "bare" and menu.capital and found.end() == len(found.string)
+    ends = form == "bare" and found.end() == len(found.string)
     if ends and CUT_ARTICLE.search(found.string[max(0, start - 2) :]):
         return None
     if article and (form == "bare" or written.islower()):
@@ -286,7 +266,7 @@ def mention_of_core(
         return None if pronoun or common else Mention(None, form, start, found.end())
     if form == "bare" and (thing := THING.search(found.string[max(0, start - 20) : start])):
         return Mention(label, "thing", start - len(thing[0]), found.end())
-    small = form == "bare" and menu.capital and written.islower()
+    small = form == "bare" and written.islower()
     return Mention(label, "small" if small else form, start, found.end())
 
 

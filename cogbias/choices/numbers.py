@@ -6,10 +6,10 @@
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
            'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'OPENS_WITH_ANSWER',
-           'OPENS_LIST', 'LISTED', 'SHAPES_OF_LISTED_LINES', 'IS_RESULT', 'WORD_VALUES', 'UNITS', 'BEHIND', 'ASKED_IN',
-           'NAMED', 'Number', 'number_of', 'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers',
-           'free_numbers', 'concludes', 'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number',
-           'plain_number', 'with_digits', 'foreign_unit', 'scale_steps', 'without_scale']
+           'OPENS_LIST', 'SHAPES_OF_LISTED_LINES', 'IS_RESULT', 'WORD_VALUES', 'Number', 'number_of', 'pair_fault',
+           'find_numbers', 'part_of', 'chooses_thing_at', 'chooses_thing', 'stated_numbers', 'free_numbers',
+           'concludes', 'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number', 'plain_number',
+           'with_digits', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -59,7 +59,7 @@ def number_of(
     whole = len(body) == len(found["body"])
     end = found.end() if whole else found.start("body") + len(body)
     glued = len(unit) == 1 and unit not in "gw"
-    if unit in ("st", "nd", "rd", "th") or glued or unit and not whole:
+    if unit in ("st", "nd", "rd", "th") or glued:
         return None
     metres = scale == "m" and not (found["money"] or found["scale"] == "M")
     goes_on = re.match(r"[\^/\u00bd]|:\d", found.string[end : end + 2])
@@ -93,7 +93,7 @@ def pair_fault(
         return "unclear number"
     before = text[max(0, one.start - 12) : one.start].lower()
     between = before.endswith(("between ", "from ")) and re.fullmatch(r"\s?%?\s(?:and|to)\s", gap)
-    return "range" if between or gap and RANGE.fullmatch(gap) else ""
+    return "range" if between or RANGE.fullmatch(gap) else ""
 
 # %% ../../nbs/choices/06_numbers.ipynb #4aebae03
 BOUND = verbose(r"""(?<!no\ )(?<!not\ )(?<!any\ )\b(?:more|less|fewer|greater|higher|lower)\ than\s$
@@ -223,6 +223,15 @@ IS_BEST_THING = verbose(rf"""^\)[\"']?(?:
     )""")
 
 
+def chooses_thing_at(
+    text: str,  # normalized text
+    number: Number,  # of the text
+) -> bool:  # whether the listed thing that has this number is chosen
+    "Whether a text chooses a thing by a number in it."
+    before = text[max(0, number.start - 300) : number.start]
+    return chooses_thing(before, text[number.end : number.end + 260])
+
+
 @lru_cache(maxsize=4096)  # a model that repeats itself is read once
 def chooses_thing(
     before: str,  # what stands in front of a number
@@ -260,13 +269,7 @@ def stated_numbers(
         after_number = line.rstrip(" -")[-1:].isdigit()  # no cue ends in a digit
         in_brackets = line.endswith("(") and text[number.end : number.end + 1] == ")"
         cued = not after_number and not in_brackets and leads_to_number(line)
-        cued = (
-            cued
-            or text[number.start].isdigit()
-            and chooses_thing(
-                text[max(0, number.start - 300) : number.start], text[number.end : number.end + 260]
-            )
-        )
+        cued = cued or text[number.start].isdigit() and chooses_thing_at(text, number)
         fills = not before.rpartition("\n")[2].strip() and not rest.strip(" .%!")
         if cued or begins or fills:
             stated.append(number)
@@ -290,15 +293,12 @@ def free_numbers(
     free, cut = [], cut_numeral(text)
     for each in numbers:
         before, after = text[max(0, each.start - 60) : each.start], text[each.end : each.end + 30]
-        chosen = chooses_thing(
-            text[max(0, each.start - 300) : each.start], text[each.end : each.end + 260]
-        )
         part = part_of(before, text[each.start : each.end], after)
         is_cut = cut is not None and each.start >= cut
         first = each.start == 0 and re.match(r"[.)]+ ", after) and SECOND.search(text)
         if first:  # the first entry of a list
             continue
-        if (chosen or not part) and not is_cut:
+        if (not part or chooses_thing_at(text, each)) and not is_cut:
             free.append(each)
     if rounded := last_match(ROUNDS, text):  # what was rounded is a step on the way
         return [each for each in free if each.start >= rounded.end()]
@@ -391,15 +391,12 @@ def settle_number(
         if detail == "stated: answer" and concludes(text, group[-1], numbers):
             return None, "two numbers"
         return (group[-1], detail) if group[0].value is not None else (None, group[0].why)
-    if not free and numbers and ROUNDS.search(text):
-        return None, "rounds to a number that is not given"
     if not free:
         return None, "no number"
     return None, next((each.why for each in free if each.why), "two numbers")
 
 # %% ../../nbs/choices/06_numbers.ipynb #1ddf7d81
 OPENS_LIST = re.compile(r"[\"'(]{0,2}1[.)]+\s+(?=\S)")  # 1. To see which of them is best
-LISTED = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)]+)\s+")  # - Review 1 is good, so 9 points
 SHAPES_OF_LISTED_LINES = (  # what lines of one list share
     re.compile(r"[^:\n]{1,40}:\s?\d"),  # Excellent: 9
     re.compile(r"([^\W\d]+)\s\d"),  # Review 1 is good, so it gets 9
@@ -413,14 +410,12 @@ def in_list(
 ) -> bool:
     "Whether a place is in an entry of a list, behind which more comes."
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-    if LISTED.match(text[start:at]):
-        return True
     if end < 0:
         return False
     above, below = text[:start].rstrip("\n").rpartition("\n")[2], text[end + 1 :].split("\n")[0]
     for shape in SHAPES_OF_LISTED_LINES:
         found, *others = (shape.match(line) for line in (text[start:end], above, below))
-        if found and any(other and other.groups() == found.groups() for other in others):
+        if found and any(others):
             return True
     return False
 
@@ -433,7 +428,7 @@ def is_step(
     before, after = text[: number.start], text[number.end :]
     if not before.strip(" \"'("):
         return bool(OPENS_LIST.match(text))
-    if chooses_thing(before[-300:], after[:260]):
+    if chooses_thing_at(text, number):
         return False
     goes_on = bool(re.search(r"\w", after))
     return in_list(text, number.start) or goes_on and bool(IS_RESULT.search(before[-4:]))
@@ -470,7 +465,7 @@ def plain_number(
     value: float,  # any finite number
 ) -> str:  # without separators and trailing zeros
     "Write a number in the one form used for comparing."
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if value == int(value) else repr(value)
 
 # %% ../../nbs/choices/06_numbers.ipynb #2e7ed65e
 def with_digits(
@@ -488,79 +483,6 @@ def with_digits(
         return plain_number(spelled_number(found[0]))
 
     return re.sub(rf"(?i)\b(?:{words})(?:-(?:{units}))?\b", digits, text)
-
-# %% ../../nbs/choices/06_numbers.ipynb #019ed3da
-UNITS = {  # kind -> unit -> how it is written
-    "mass": {
-        "milligrams": r"mg|milligram(?:me)?s?",
-        "grams": r"g|grams?|grammes?",
-        "kilograms": r"kg|kgs|kilos?|kilogram(?:me)?s?",
-        "tons": r"tons?|tonnes?",
-        "ounces": r"oz|ounces?",
-        "pounds": r"lbs?|pounds?",
-    },
-    "length": {
-        "millimetres": r"mm|millimet(?:er|re)s?",
-        "centimetres": r"cm|centimet(?:er|re)s?",
-        "metres": r"m|met(?:er|re)s?",
-        "kilometres": r"kms?|kilomet(?:er|re)s?",
-        "inches": r"inch|inches",
-        "feet": r"ft|foot|feet",
-        "yards": r"yards?",
-        "miles": r"mi|miles?",
-    },
-    "time": {
-        "seconds": r"secs?|seconds",
-        "minutes": r"mins?|minutes?",
-        "hours": r"hrs?|hours?",
-        "days": r"days?",
-        "weeks": r"weeks?",
-        "months": r"months?",
-        "years": r"yrs?|years?",
-    },
-    "volume": {
-        "millilitres": r"ml|millilit(?:er|re)s?",
-        "litres": r"l|lit(?:er|re)s?",
-        "gallons": r"gal|gallons?",
-    },
-    "temperature": {
-        "degrees Celsius": r"(?:\u00b0|degrees?)\s?c|celsius|(?:\u00b0|degrees?)\scelsius",
-        "degrees Fahrenheit": r"(?:\u00b0|degrees?)\s?f|fahrenheit|(?:\u00b0|degrees?)\sfahrenheit",
-    },
-}
-BEHIND = r"[-+]?[\d.,']+(?:\s(?:hundred|thousand|million|billion))?[\s-]?(?:{forms})(?![^\W\d_])"
-ASKED_IN = r"(?i)\b(?:how\s(?:many|much|long)(?:\s\w+)?|number\sof|in)\s(?:{forms})(?!\w)"
-NAMED = r"(?i)(?<![^\W\d_])(?:{forms})(?!\w)"
-
-
-def _units_named(pattern: str, kind: str, text: str) -> set[str]:
-    "Units of a kind that a text names in a certain way."
-    return {
-        unit
-        for unit, forms in UNITS[kind].items()
-        if re.search(pattern.replace("{forms}", forms), text)
-    }
-
-
-def foreign_unit(
-    text: str,  # normalized text of an answer
-    number: Number,  # the one that it gives
-    question: str,  # what was asked
-) -> str:  # empty where the unit is the one that is asked for, or none is known
-    "The unit behind a number, where the question asks for another one of its kind."
-    answer = text[number.start : number.end + 40]
-    for kind, units in UNITS.items():
-        said = [
-            unit
-            for unit, forms in units.items()
-            if re.match(BEHIND.replace("{forms}", forms), answer, re.I)
-        ]
-        if not said:
-            continue
-        asked = _units_named(ASKED_IN, kind, question) or _units_named(NAMED, kind, question)
-        if asked and said[0] not in asked:
-            return said[0]
-    return ""
 
 # %% ../../nbs/choices/06_numbers.ipynb #01b87387
 def scale_steps(

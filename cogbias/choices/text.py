@@ -110,9 +110,8 @@ def without_question(
     "Take what was asked out of a response."
     for part in parts:
         words = (part or "").split()
-        if len(words) < FEW_WORDS or words[-1] not in text or len(text) < len(" ".join(words)):
-            continue
-        text = re.sub(r"\s+".join(map(re.escape, words)), " ", text)
+        if len(words) >= FEW_WORDS and words[-1] in text:
+            text = re.sub(r"\s+".join(map(re.escape, words)), " ", text)
     return text
 
 # %% ../../nbs/choices/00_text.ipynb #c00a3500
@@ -141,10 +140,9 @@ def cut_numeral(
     if last is None:
         return None
     before = ENTRY.match(text, text.rfind("\n", 0, last.start()) + 1)
-    counts_on = before and int(last[1]) == int(before[1]) + 1
     has_point = text[-1] in ".)"
     begins = has_point and last[1] == "1" and LEADS_TO_LIST.search(text[: last.start() + 1])
-    return last.start() + 1 if counts_on or begins else None
+    return last.start() + 1 if before or begins else None
 
 # %% ../../nbs/choices/00_text.ipynb #784e6309
 ASKED = re.compile(r"\?[^\w]{0,6}$")

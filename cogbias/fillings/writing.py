@@ -171,8 +171,6 @@ def read_texts(
         text = mended(text, gap)
         others = {**(found or {}), **task.texts}
         faults = list(text_faults(gap, text, instruction(gap, task.texts), others))
-        if len(text) > LONGEST_TEXT:
-            faults.append(f"is cut here, after {LONGEST_TEXT} of {len(text)} characters")
         status = "broken" if faults else "ok"
         written[name] = Written(text[:LONGEST_TEXT], status, "; ".join(faults))
     return written

@@ -383,13 +383,14 @@ def items_of(
     "The function that makes the items of a modality."
     asked = _modalities_in(modality, wordings) if wordings else {"": modality}
 
-    def made(
-        splits: Sequence[str],
-        item_sets: Sequence[str],
-        item_order: str,
-        orders: Orders = "latin",
-    ) -> pd.DataFrame:
-        "The prompts about some pairs."
+    def items(
+        seed: Seed = 0,  # study seed; nothing is drawn
+        splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
+        item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh
+        orders: Orders = "latin",  # of listed choices: rotations, or the published one
+        item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one
+    ) -> pd.DataFrame:  # an items table
+        "The prompts of one way to bet."
         rows = []
         for pair in item_pairs(splits, item_sets):
             for wording, each in asked.items():
@@ -399,26 +400,7 @@ def items_of(
         kept = [row for row in rows if item_order in ("both", row["item_order"])]
         return item_table(f"bets/{modality.name}", kept)
 
-    def listed(
-        seed: Seed = 0,  # study seed; nothing is drawn
-        splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
-        item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh
-        orders: Orders = "latin",  # of listed choices: rotations, or the published one
-        item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one
-    ) -> pd.DataFrame:  # an items table
-        "The prompts of one way to bet."
-        return made(splits, item_sets, item_order, orders)
-
-    def unlisted(
-        seed: Seed = 0,  # study seed; nothing is drawn
-        splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
-        item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh
-        item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one
-    ) -> pd.DataFrame:  # an items table
-        "The prompts of a way to bet whose choices are nowhere listed."
-        return made(splits, item_sets, item_order)
-
-    return listed if modality.listed else unlisted
+    return items
 
 # %% ../../nbs/kits/bets.ipynb #28f34b32
 TESTED = {"item_set": ("everyday", "published"), "split": ("test",)}

@@ -19,7 +19,6 @@ from cogbias.kits.variants import (
     CHOICE_FACTORS,
     NUMBER_FACTORS,
     Question,
-    Style,
     VariantNames,
     one_wording,
     question_items,
@@ -137,26 +136,16 @@ def items_of(
 ) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
     "The function that makes the items of a question."
 
-    def choices(
+    def items(
         seed: Seed = 0,  # study seed; nothing is drawn
         variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
         contents: str = "all",  # all, published, or the name of one content set
-        counterbalance: bool = True,  # ask both orders of the options
-        style: Style = "default",  # default, documented or executed
+        counterbalance: bool = True,  # ask both orders of the options, where there are any
     ) -> pd.DataFrame:  # an items table
-        "The prompts of an experiment that offers options."
-        return question_items(question, variants, contents, counterbalance, style)
+        "The prompts of an experiment."
+        return question_items(question, variants, contents, counterbalance)
 
-    def numbers(
-        seed: Seed = 0,  # study seed; nothing is drawn
-        variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
-        contents: str = "all",  # all, published, or the name of one content set
-        style: Style = "default",  # default, documented or executed
-    ) -> pd.DataFrame:  # an items table
-        "The prompts of an experiment that asks for a number."
-        return question_items(question, variants, contents, style=style)
-
-    return numbers if question.numbers else choices
+    return items
 
 # %% ../../nbs/kits/classic.ipynb #9b61ebed
 def classic(

@@ -35,13 +35,11 @@ from cogbias.kits.declared import (
     parsed,
     read_declaration,
     table_named,
-    text_fault,
     wordings_of_table,
 )
 from .reworded import SUITE, base_of, check_variants, numeric_of, reworded
-from .rules import Chances, Content, Roles, Rule, estimates, likes
+from .rules import Rule, estimates, weighs
 from .variants import VARIANTS, Numbers, Question
-from .wordings import as_read
 from ..words import TYPED_IN
 
 # %% ../../nbs/kits/file.ipynb #8da8bc3a
@@ -89,8 +87,7 @@ def _note_lacking(own: Own, faults: Faults) -> None:
             faults.note(at, "has no options, and there are none for all; write them, or [number]")
         if own.number and each.options:
             faults.note(f"{at}.options", "a number is asked for; leave the options out")
-        if not own.number and each.truth is not None:
-            faults.note(f"{at}.truth", "no number is asked for; declare it in [factors]")
+
 
 
 def _numbers(own: Own) -> Numbers | None:
@@ -98,6 +95,8 @@ def _numbers(own: Own) -> Numbers | None:
     if own.number is None:
         return None
     low, high = own.number.low, own.number.high
+    if own.number.unit == "percent" and high is None:
+        high = 100
     whole = isinstance(low, int) and isinstance(high, int) and low >= 0 and high <= 100
     return Numbers(own.number.unit, low, high, lambda values: int(high) if whole else 0)
 
@@ -125,7 +124,6 @@ def question_of(
         contents,
         numbers=_numbers(own),
         stimulus=own_stimulus,
-        truth=lambda condition, values: values.get("truth"),
         flags={each: "not_applicable" for each in VARIANTS if each not in chosen},
         shows={factor: factor for factor in own.factors},
         persona=persona,
@@ -138,12 +136,8 @@ LEANING = 0.8  # log-odds of the target: above 0 under treatment, below 0 under 
 
 def _choosing_rule(leaning: float) -> Rule:
     "A rule that takes the target more often under treatment."
-
-    def rule(content: Content, roles: Roles) -> Chances:
-        sign = 1 if content["condition"] == "treatment" else -1
-        return likes(sign * leaning)(content, roles)
-
-    return rule
+    log_odds = {"control": -leaning, "treatment": leaning}
+    return weighs(lambda content, role: log_odds[content["condition"]] * (role == "target"))
 
 
 def _guessing_rule(numbers: Numbers, sign: float, spread: bool) -> Rule:
@@ -209,9 +203,8 @@ def _headline_in_words(own: Own, question: Question) -> str:
         return f"Answer, {'control minus treatment' if lower else 'treatment minus control'}"
     listed = (each for content in question.contents for each in content.options.values())
     targets = {dict(each)["target"] for each in listed}
-    only = targets.pop().rstrip(".!") if len(targets) == 1 else ""
-    fits = only and "{" not in only and len(only) <= 40 and not text_fault(only)
-    return f"{only if fits else 'Target'}, treatment minus control"
+    only = targets.pop() if len(targets) == 1 else "{"
+    return f"{'Target' if '{' in only else only}, treatment minus control"
 
 
 def _in_one_order(question: Question) -> Callable[..., pd.DataFrame]:
@@ -273,34 +266,16 @@ def _paradigm_based_on(own: Reworded, name: str, base: Paradigm, faults: Faults)
     return replace(base, **{**about, "caveats": caveats, "name": name, "people": ()}, **changed)
 
 # %% ../../nbs/kits/file.ipynb #3a2a9832
-_LARGEST_EFFECTS = {"probability": 1.0, "percent": 100.0, "percentage points": 100.0}
-
-
-def _people(own: Declaration, made: Paradigm, faults: Faults) -> tuple[dict[str, Any], ...]:
+def _people(own: Declaration, made: Paradigm) -> tuple[dict[str, Any], ...]:
     "Rows of human results."
-    headline, rows = made.headline, []
-    for number, each in enumerate(own.human, 1):
-        unit = each.unit or headline.unit
-        most = _LARGEST_EFFECTS.get(unit)
-        if most and max(map(abs, filter(None, (each.estimate, each.ci_low, each.ci_high)))) > most:
-            said = (
-                f"effects in the unit {unit} go from {-most:g} to {most:g}; write it in that unit"
-            )
-            faults.note(f"human.{number}.estimate", said)
-        told = each.model_dump(exclude_none=True)
-        told |= {"label": f"{each.label} ({TYPED_IN})", "grade": TYPED_IN}
-        usual = {"measure": headline.measure, "unit": headline.unit, "group": "all"}
-        rows.append({**usual, "bias": made.bias, **told})
-    return tuple(rows)
+    usual = {"measure": made.headline.measure, "unit": made.headline.unit, "group": "all"}
+    usual |= {"bias": made.bias, "grade": TYPED_IN}
+    rows = [usual | each.model_dump(exclude_none=True) for each in own.human]
+    return tuple(row | {"label": f"{row['label']} ({TYPED_IN})"} for row in rows)
 
 # %% ../../nbs/kits/file.ipynb #a1c797aa
 def _note_alike(items: pd.DataFrame, own: Declaration, faults: Faults) -> None:
-    "Note prompts that read alike, and options of one prompt."
-    for each in items.to_dict("records"):
-        texts = [as_read(option["text"]) for option in each["options"] if option["text"]]
-        if len({*texts}) < len(texts):
-            said = f"two options of {each['cluster']!r} have the same text; change one of them"
-            faults.note("options", said)
+    "Note prompts of two conditions that read alike."
     if "content_set" not in items:
         return
     first = items[(items["variant"] == "base") & (items["option_order"] == 1)]
@@ -339,7 +314,7 @@ def paradigm_of_files(
     made = made or _whole_paradigm(own, name, faults)
     with faults.at(""):
         told = own.answers.model_dump(exclude_none=True)
-        made = replace(made, people=_people(own, made, faults), answers=told)
+        made = replace(made, people=_people(own, made), answers=told)
         try:
             items = made.items()
         except ArithmeticError as error:  # a formula of the base, of numbers it cannot take

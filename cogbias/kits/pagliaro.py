@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..design import About, Contrast, Paradigm
-from .published import CHOICE_SCORE, PublishedPair, level_of, published
+from .published import CHOICE_SCORE, PublishedPair, level_of, pairs_of, published
 
 # %% ../../nbs/kits/pagliaro.ipynb #5e4764c1
 SOURCE = "Pagliaro 2026 (Electronics; answers and prompts CC BY 4.0, doi 10.5281/zenodo.20406397)"
@@ -71,13 +71,16 @@ def published_index(
 # %% ../../nbs/kits/pagliaro.ipynb #5ee8ec9b
 def pagliaro(
     short: str,  # name of the bias in one word, such as framing
-    pairs: Sequence[PublishedPair],
-    *contrasts: Contrast,  # the headline first
+    headline: Contrast,
+    *others: Contrast,  # without any: the shares and the published index
     caveats: Sequence[str] = (),  # of this bias; those of the whole data set are added
     **told: object,  # the other fields of About: title, bias, summary, norm, positive, conditions
 ) -> Paradigm:
     "One bias of the data set as a paradigm."
+    name = f"published/pagliaro_{short}"
+    pairs = pairs_of(name)
     closed = any(pair.target for pair in pairs)
     common = (few_pairs(pairs), *([ONE_ORDER] if closed else []), NO_NORM, CUT)
     about = About(**told, source=SOURCE, caveats=(*caveats, *common))
-    return published(f"published/pagliaro_{short}", about, pairs, *contrasts, where=WHERE)
+    others = others or (*shares(), published_index())
+    return published(name, about, pairs, headline, *others, where=WHERE)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..design import IMPORTED, Contrast, Paradigm, contrast_kinds, paradigm
 from ..settings import check_settings
-from ..tables import CogbiasError, identified
+from ..tables import CogbiasError, check_known, identified
 from .classic import BASE
 from cogbias.kits.declared import (
     Faults,
@@ -90,17 +90,16 @@ def _settings(
     return partial(make, **own.settings) if own.settings else make
 
 
-def _note_strange(
-    own: Reworded, takes: Sequence[str], kept: Collection[str], faults: Faults
+def _note_faults(
+    own: Reworded, gaps: Gaps, kept: Collection[str], faults: Faults, more: Sequence[str] = ()
 ) -> None:
-    "Note what a wording has beside what it fills, and wordings called as one that is kept."
+    "Note what is wrong with the wordings of a file, and what they have beside what they fill."
+    note_between(own.wordings, gaps, faults, kept)
+    takes = (*gaps.names, *more)
     for each in own.wordings:
-        at = f"wordings.{each.wording}"
-        if each.wording in kept:
-            faults.note(at, "a shipped wording has this name; rename yours")
         for name in each.model_fields_set & {*Wording.model_fields} - {"wording", *takes}:
             said = f"a wording of this design has {', '.join(takes)}; leave it out"
-            faults.note(f"{at}.{name}", said)
+            faults.note(f"wordings.{name}", said)
 
 # %% ../../nbs/kits/reworded.ipynb #26c596ea
 def _gaps_of(question: Question) -> Gaps:
@@ -115,9 +114,8 @@ def _reworded_contents(own: Reworded, question: Question, faults: Faults) -> tup
     "The content sets that are asked: those of a file, and perhaps the shipped ones."
     gaps, kept = _gaps_of(question), question.contents if own.keep_wordings else ()
     known = "truth" in question.contents[0].facts
-    takes = (*gaps.names, *(("truth",) if known else ()), "published")
-    note_between(own.wordings, gaps, faults)
-    _note_strange(own, takes, [each.name for each in kept], faults)
+    more = ["truth"] * known + ["published"]
+    _note_faults(own, gaps, [each.name for each in kept], faults, more)
     for each in own.wordings:
         if known and each.truth is None:
             said = "missing; write the right number, from which the effect is measured"
@@ -146,10 +144,9 @@ def _flags(own: Reworded, base: Paradigm, persona: str | None, faults: Faults) -
     question, known = base.question, variants_of(base.question)
     usual = [each for each in known if persona != "" or each != "no_persona"]
     chosen = usual if own.variants is None else own.variants
-    for name in chosen:
-        if name not in known:
-            said = f"{base.name} has no variant {name!r}; choose from {', '.join(usual)}"
-            faults.note("variants", said)
+    with faults.at("variants"):
+        for name in chosen:
+            check_known(name, known, f"{base.name} has no variant {name!r}")
     numbers = [*_gaps_of(question).numbers.values()]
     check_variants(chosen, PERSONA if persona is None else persona, numbers, faults)
     left_out = {name: "not_applicable" for name in VARIANTS if name not in chosen}
@@ -188,8 +185,7 @@ def _own_sets(own: Reworded, base: Paradigm, faults: Faults) -> dict[str, Mappin
 
     rules = base.written.gaps
     sets = dict(sets_of(base.written)) if own.keep_wordings else {}
-    note_between(own.wordings, Gaps(tuple(rules)), faults)
-    _note_strange(own, tuple(rules), sets, faults)
+    _note_faults(own, Gaps(tuple(rules)), sets, faults)
     for each in own.wordings:
         sets[each.wording] = {gap: " ".join(str(each.get(gap) or "").split()) for gap in rules}
     for name, gap, fault in set_faults(sets, rules):
@@ -202,8 +198,7 @@ def _own_parts(own: Reworded, base: Paradigm, faults: Faults) -> Wordings:
     "The wordings of a declaration for a paradigm that makes its prompts from parts."
     parts = base.wordings.parts
     found = {str(name): texts for name, texts in base.wordings.given.items() if own.keep_wordings}
-    note_between(own.wordings, Gaps(tuple(parts)), faults)
-    _note_strange(own, tuple(parts), found, faults)
+    _note_faults(own, Gaps(tuple(parts)), found, faults)
     for each in own.wordings:
         texts = found[each.wording] = {}
         for name, part in parts.items():

@@ -8,8 +8,8 @@ __all__ = ['Content', 'Roles', 'Chances', 'Rule', 'knows', 'softmax', 'best_of',
 
 # %% ../../nbs/kits/rules.ipynb #2766643d
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
 
@@ -90,15 +90,11 @@ def normal_numbers(
     "A number in mind, give or take, on the grid of the question."
     low, high = content.get("range") or (None, None)
     names = list(roles) or [f"{n:.0f}" for n in number_grid(mean, sd, low, high)]
-    offered = Counter(float(each) for each in names)
-    numbers, normal = sorted(offered), NormalDist(mean, sd)
-    edges = [-math.inf, *((x + y) / 2 for x, y in zip(numbers, numbers[1:])), math.inf]
-    below = [normal.cdf(edge) if math.isfinite(edge) else float(edge > 0) for edge in edges]
-    chance = {
-        number: (upper - lower) / offered[number]
-        for number, lower, upper in zip(numbers, below, below[1:])
-    }
-    return {name: chance[float(name)] for name in names}
+    numbers = sorted(names, key=float)
+    middles = [(float(x) + float(y)) / 2 for x, y in pairwise(numbers)]
+    below = [0.0, *map(NormalDist(mean, sd).cdf, middles), 1.0]
+    chance = {name: high - low for name, (low, high) in zip(numbers, pairwise(below))}
+    return {name: chance[name] for name in names}
 
 # %% ../../nbs/kits/rules.ipynb #d168c88b
 def certain_number(
@@ -144,11 +140,7 @@ def likes(
     target: float,  # log-odds of the target against each other option
 ) -> Rule:
     "A rule that takes the target with fixed log-odds, whatever it sees."
-
-    def rule(content: Content, roles: Roles) -> Chances:
-        return softmax({role: target if role == "target" else 0.0 for role in roles})
-
-    return rule
+    return weighs(lambda content, role: target if role == "target" else 0.0)
 
 
 def weighs(

@@ -23,7 +23,6 @@ import pandas as pd
 
 from ..design import About, Contrast, Paradigm
 from cogbias.kits.frames import (
-    Draw,
     Gap,
     deal_values,
     filled,
@@ -150,7 +149,7 @@ class Scenario:
     metric: Metric = Metric()  # as published
     corrected: Metric | None = None  # as it should have been, where it was published wrong
     norm: Norm = Norm()
-    draws: Mapping[str, Draw] = field(default_factory=dict)  # drawn gap -> its distribution
+    draws: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # drawn gap -> its values
     derive: Mapping[str, Any] = field(default_factory=dict)  # gap -> function of the drawn values
     pulled: bool = False  # whether the bias is a pull to the reference, from either side
     # name of a set -> gap -> text, in place of the shelf that ships
@@ -192,24 +191,18 @@ class Scenario:
     ) -> dict[str, Any]:  # content of an item
         "What simulated managers decide from."
         metric, treated = self.measured, condition == "treatment"
-        kappa = int(_number_or_drawn_value(metric.kappa, values))
-        up = kappa if metric.flip else -kappa  # where the bias moves the treatment rating
-        seen = {
+        norm = self.norm if treated else Norm()
+        up = int(_number_or_drawn_value(metric.kappa, values)) * (1 if metric.flip else -1)
+        reference = _number_or_drawn_value(metric.reference_treatment, values)
+        seen = {"reference": reference} if self.pulled else {}
+        return seen | {
             "kind": "rating",
             "points": self.points,
-            "towards": 0,
-            "factor": 1.0,
-            "steps": 0.0,
+            "towards": (1 if self.pulled else up) * treated,  # where the bias moves the rating
+            "factor": _number_or_drawn_value(norm.factor, values),
+            "steps": _number_or_drawn_value(norm.steps, values),
             "flip": metric.flip and treated,
         }
-        if self.pulled:
-            reference = _number_or_drawn_value(metric.reference_treatment, values)
-            seen = {"reference": reference} | seen
-        if treated:
-            seen["towards"] = 1 if self.pulled else up
-            seen["factor"] = _number_or_drawn_value(self.norm.factor, values)
-            seen["steps"] = _number_or_drawn_value(self.norm.steps, values)
-        return seen
 
 
 def _number_or_drawn_value(named: float | str, values: Mapping[str, Any]) -> float:
@@ -597,8 +590,7 @@ def scenario_items(
     table = item_table(case.name, rows)
     table.attrs["left_out"] = left_out
     if left_out:
-        stories = "story is" if left_out == 1 else "stories are"
-        table.attrs["note"] = f"{left_out} {stories} not asked: a text is missing, or it is flawed"
+        table.attrs["note"] = f"stories left out, as a text is missing or flawed: {left_out}"
     return table
 
 

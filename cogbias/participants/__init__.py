@@ -28,7 +28,6 @@ from cogbias.tables import (
     CogbiasError,
     as_given,
     matching,
-    nearest,
     outside_range,
     check_known,
 )
@@ -188,11 +187,11 @@ def at_hand(
     who: Participant,  # made in Python
 ) -> Iterator[Participant]:
     "Make a participant known by its name until the block ends."
-    kind, needed = type(who), (*Participant.__annotations__, "answers")
-    if lacking := [each for each in needed if not hasattr(who, each)]:
+    kind = type(who)
+    if not isinstance(who, Participant):
         raise CogbiasError(
-            f"{kind.__name__} is not a participant: it lacks {lacking[0]!r}; see "
-            f"cogbias.participants.Participant, or give a function"
+            f"{kind.__name__} is not a participant; see cogbias.participants.Participant, or give "
+            "a function"
         )
     backend, _, model = str(who.name).partition("/")
     if not model or backend != who.backend:
@@ -228,18 +227,11 @@ def participant(
             )
         return known
     backend, _, model = name.partition("/")
-    known = _installed_backends()
-    module = known[backend]() if backend in known else None
-    if module is None or not model:
-        hint = nearest(backend, known).replace("available:", "available backends:", 1)
-        if module:
-            hint = (
-                f"available: {', '.join(f'{backend}/{each}' for each in module.MODELS or ['NAME'])}"
-            )
-        raise CogbiasError(f"model {name!r} is not known: names have the form backend/name; {hint}")
-    if module.MODELS:
-        models = [f"{backend}/{each}" for each in module.MODELS]
-        check_known(name, models, f"model {name!r} is not known")
+    known, said = _installed_backends(), f"model {name!r} is not known"
+    check_known(backend, known, f"{said}: names have the form backend/name")
+    module = known[backend]()
+    if module.MODELS or not model:
+        check_known(name, [f"{backend}/{each}" for each in module.MODELS or ["NAME"]], said)
     return module.PARTICIPANT(model, **given)
 
 # %% ../../nbs/03_participants.ipynb #38d366de

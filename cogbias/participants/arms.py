@@ -40,12 +40,12 @@ def by_methods(
     "Every arm by every method; without arms, the methods are the arms."
     if not arms:
         return {each: {"method": each} for each in methods}
-    sets = {
-        arm: {"instruction": each} if isinstance(each, str) else each for arm, each in arms.items()
-    }
     return {
-        f"{arm}{BY_METHOD}{each}": {**said, "method": each}
-        for arm, said in sets.items()
+        f"{arm}{BY_METHOD}{each}": {
+            **({"instruction": said} if isinstance(said, str) else said),
+            "method": each,
+        }
+        for arm, said in arms.items()
         for each in methods
     }
 
@@ -125,9 +125,9 @@ def control_lines(
         arm.partition(BY_METHOD)[0]: len(arm_of(said).instruction.split())
         for arm, said in arms.items()
     }
-    longest = max((count for arm, count in words.items() if arm != "control"), default=0)
-    own = words.get("control", longest)
-    if 3 * abs(own - longest) <= longest:
+    own = words.pop("control", None)
+    longest = max(words.values(), default=0)
+    if own is None or 3 * abs(own - longest) <= longest:
         return []
     told = f"arm control has {own} words and the longest other arm {longest}"
     return [f"{told}, so length could explain a difference; make them similar"]

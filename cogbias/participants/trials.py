@@ -20,7 +20,6 @@ import pandas as pd
 from . import Participant, Request, resolve_method
 from cogbias.tables import (
     EXACT,
-    ITEMS,
     TRIALS,
     CogbiasError,
     content_hash,
@@ -30,31 +29,17 @@ from cogbias.tables import (
 # %% ../../nbs/participants/01_trials.ipynb #becc0b14
 SLUG_BYTES = 120
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._]*(/[a-z0-9._]+(-[a-z0-9._]+)*)?")
-_DEVICE_NAMES = {  # no files on Windows, and outputs travel
-    *("con", "prn", "aux", "nul"),
-    *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)),
-}
-
-
-def _is_plain(name: str) -> bool:
-    "Whether a name can become a file name without losing anything."
-    is_device = name.split(".")[0] in _DEVICE_NAMES
-    fits = len(name) <= SLUG_BYTES and not name.endswith(".")
-    return bool(_PLAIN_NAME.fullmatch(name)) and fits and not is_device
 
 # %% ../../nbs/participants/01_trials.ipynb #f56d3fd2
 def slug(
     name: str,  # any text at all
 ) -> str:  # at most SLUG_BYTES bytes of [a-z0-9._-]
     "A file name for a name from outside; different names get different ones."
-    if _is_plain(name):
+    if _PLAIN_NAME.fullmatch(name) and len(name) <= SLUG_BYTES and not name.endswith("."):
         return name.replace("/", "-")
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    legible = (
-        re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[: SLUG_BYTES - 13].rstrip("-._")
-        or "name"
-    )
-    return f"{'x' if legible.split('.')[0] in _DEVICE_NAMES else ''}{legible}--{digest}"
+    legible = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[: SLUG_BYTES - 13]
+    return f"{legible.rstrip('-._') or 'name'}--{digest}"
 
 # %% ../../nbs/participants/01_trials.ipynb #91b8664d
 @lru_cache(maxsize=2**16, typed=True)  # those of one study are shared by all participants
@@ -184,27 +169,14 @@ def _method_for_items(who: Participant, items: pd.DataFrame, method: str, repeat
     return "option_draw" if chosen == "option_probability" and repeats > 1 else chosen
 
 # %% ../../nbs/participants/01_trials.ipynb #7f4a8a5c
-_FEW_LEVELS = 3  # of a factor, that are named
-
-
-def _in_levels(items: pd.DataFrame, chosen: pd.Series) -> str:
-    "The levels of a factor that some prompts have and no other; empty where there is none."
-    for factor in items.columns.difference(ITEMS.names, sort=False):
-        levels = items[factor].astype(str)
-        mine = set(levels[chosen])
-        if len(mine) <= _FEW_LEVELS and not mine & set(levels[~chosen]):
-            return f" ({factor} {', '.join(sorted(mine))})"
-    return ""
-
-
 def _askable_items(items: pd.DataFrame, method: str) -> tuple[pd.DataFrame, str]:
     "The items that a method can ask, and what was left out."
     open_numbers = _open_numbers(items)
     if method not in EXACT or not open_numbers.any():
         return items, ""
     told = (
-        f"{open_numbers.sum()} prompts that ask for an open number are left out of "
-        f"{len(items)}{_in_levels(items, open_numbers)}: ask them with method text"
+        f"{open_numbers.sum()} prompts that ask for an open number are left out of {len(items)}: "
+        "ask them with method text"
     )
     return items[~open_numbers].reset_index(drop=True), told
 
@@ -251,7 +223,6 @@ def how_asked(
 # %% ../../nbs/participants/01_trials.ipynb #8b78efae
 NOT_EXTRACTED = "in the first step"  # detail of a second step that was never asked
 EXTRACTED_BY = "extracted by "  # in that of one that was, before the name of who was asked
-_FEW_NOTES = 3  # of a cell, that are told one by one
 
 
 def not_asked_lines(
@@ -264,8 +235,6 @@ def not_asked_lines(
             told.setdefault((cell["paradigm"], cell["note"]), []).append(cell["participant"])
     lines = []
     for (paradigm, note), names in told.items():
-        parts = note.split("; ")
-        more = f"; and {len(parts) - _FEW_NOTES} more" if len(parts) > _FEW_NOTES else ""
         who = ", ".join(names) if len(names) < 3 else f"{len(names)} participants"
-        lines.append(f"{paradigm}, {who}: {'; '.join(parts[:_FEW_NOTES])}{more}")
+        lines.append(f"{paradigm}, {who}: {note}")
     return lines

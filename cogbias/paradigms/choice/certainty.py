@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Lottery', 'DESIGNS', 'RIVAL_ROLE', 'PUBLISHED', 'ANSWER_FORMATS', 'WORDINGS', 'Texts', 'GRIDS', 'SETS_BY_DEFAULT',
-           'CONTRASTS', 'RULES', 'TRIVIAL', 'FACTORS', 'PARADIGM', 'ValueSet', 'expected_value', 'phrase', 'Arm',
-           'value_sets', 'items', 'choose_lottery', 'shuns_certainty']
+           'items', 'CONTRASTS', 'RULES', 'TRIVIAL', 'FACTORS', 'PARADIGM', 'ValueSet', 'expected_value', 'phrase',
+           'Arm', 'value_sets', 'items_from', 'choose_lottery', 'shuns_certainty']
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #19adb779
 import csv
@@ -28,13 +28,13 @@ from cogbias.kits.rules import (
     Content,
     Roles,
     Rule,
-    best_of,
     expected_prize,
     prospect_value,
     softmax,
+    weighs,
 )
 from ...kits.shelf import wordings_of
-from ...kits.wordings import Wordings, with_wordings
+from ...kits.wordings import Wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #e89f820b
@@ -238,31 +238,35 @@ def value_sets(
     return chosen
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #7e872b54
-def _items_of(
-    wordings: Wordings, seed: int, grid: str, answer_formats: Sequence[str]
-) -> pd.DataFrame:
-    "The prompts in some wordings."
-    rows, templates, asked = [], tuple(wordings.given), Counter()
-    for values in value_sets(grid):
-        arms = (
-            _few_arms(asked[values.design], values, answer_formats, templates)
-            if grid == "default"
-            else _arms_of_values(values, answer_formats, templates)
-        )
-        asked[values.design] += 1
-        rows += [_row_of_item(values, arm, wordings) for arm in arms]
-    return item_table("choice/certainty", rows)
+def items_from(
+    wordings: Wordings,  # the shipped ones, or others
+) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
+    "The function that makes the prompts in some wordings."
+    templates = tuple(wordings.given)
+
+    def items(
+        seed: Seed = 0,  # study seed; nothing is drawn
+        grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 60
+        answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
+            "label",
+        ),  # label: asks for the letter alone; bare: ends as published
+    ) -> pd.DataFrame:  # an items table
+        "The prompts of the certainty and possibility designs."
+        rows, asked = [], Counter()
+        for values in value_sets(grid):
+            arms = (
+                _few_arms(asked[values.design], values, answer_formats, templates)
+                if grid == "default"
+                else _arms_of_values(values, answer_formats, templates)
+            )
+            asked[values.design] += 1
+            rows += [_row_of_item(values, arm, wordings) for arm in arms]
+        return item_table("choice/certainty", rows)
+
+    return items
 
 
-def items(
-    seed: Seed = 0,  # study seed; nothing is drawn
-    grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 60
-    answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
-        "label",
-    ),  # label: asks for the letter alone; bare: ends as published
-) -> pd.DataFrame:  # an items table
-    "The prompts of the certainty and possibility designs."
-    return _items_of(WORDINGS, seed, grid, answer_formats)
+items = items_from(WORDINGS)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #08abeb19
 _CERTAINTY_DESIGNS = {"design": ("common_consequence", "common_ratio")}
@@ -315,26 +319,18 @@ def choose_lottery(
 ) -> Rule:
     "A rule that chooses between lotteries by their relative worth."
 
-    def rule(content: Content, roles: Roles) -> Chances:
-        worth = {role: value(content["lotteries"][role]) for role in roles}
-        if math.isinf(theta):
-            return best_of({role: round(each, 9) for role, each in worth.items()})
-        return softmax(_in_logits(worth, theta))
+    def relative_worth(content: Content, role: str) -> float:
+        worth = {name: value(lottery) for name, lottery in content["lotteries"].items()}
+        return worth[role] / (max(map(abs, worth.values())) or 1.0)
 
-    return rule
-
-
-def _in_logits(worth: Mapping[str, float], theta: float) -> dict[str, float]:
-    "What each option is worth relative to the largest, by a sensitivity."
-    largest = max(abs(each) for each in worth.values()) or 1.0
-    return {role: theta * each / largest for role, each in worth.items()}
+    return weighs(relative_worth, theta)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #2cac8c09
 def shuns_certainty(content: Content, roles: Roles) -> Chances:
     "The opposite of a certainty effect: expected value, minus something for a sure prize."
-    lotteries = content["lotteries"]
-    liked = _in_logits({role: expected_prize(lotteries[role]) for role in roles}, 10)
-    return softmax({role: each - 3 * (len(lotteries[role]) == 1) for role, each in liked.items()})
+    liked = choose_lottery(expected_prize, 10)(content, roles)
+    sure = {role: len(content["lotteries"][role]) == 1 for role in roles}
+    return softmax({role: math.log(liked[role]) - 3 * sure[role] for role in roles})
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #7b74657e
 RULES = {
@@ -378,7 +374,7 @@ PARADIGM = Paradigm(
     factors=FACTORS,
     items=items,
     wordings=WORDINGS,
-    items_from=with_wordings(items, _items_of),
+    items_from=items_from,
     contrasts=CONTRASTS,
     rules=RULES,
     trivial=TRIVIAL,

@@ -4,13 +4,13 @@
 
 # %% auto #0
 __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'DECOYS', 'DECOY_KINDS', 'ORDERS', 'ANSWER_FORMATS', 'WORDINGS', 'Texts',
-           'GRIDS', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM', 'Product', 'Offer',
-           'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price', 'decoys', 'phrase', 'Arm',
-           'items', 'choose_product', 'quality_per_dollar']
+           'GRIDS', 'items', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM', 'Product',
+           'Offer', 'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price', 'decoys',
+           'phrase', 'Arm', 'items_from', 'choose_product', 'quality_per_dollar']
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b2336b56
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations, product
 from typing import Any, Literal, NamedTuple
@@ -22,7 +22,7 @@ from ...tables import item_table, option, shipped
 from ...kits.frames import filled, money
 from ...kits.rules import Chances, Content, Roles, Rule, softmax, weighs
 from ...kits.shelf import wordings_of
-from ...kits.wordings import Wordings, with_wordings
+from ...kits.wordings import Wordings
 from ...settings import Seed
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #787648d7
@@ -87,13 +87,7 @@ def value_sets(
     products: Sequence[str] = tuple(PRODUCTS),  # which products
 ) -> list[ValueSet]:  # 108 where all products take part, half of them on either side
     "The value sets that a study uses."
-    return [
-        values
-        for name in products
-        for side in TARGET_SIDES
-        for values in _sets_of(source)
-        if (values.product, values.target_side) == (name, side)
-    ]
+    return [values for values in _sets_of(source) if values.product in products]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #be5bcb95
 def dominates(
@@ -174,14 +168,7 @@ def _question_place(texts: Texts) -> str:
     return "after" if "?" in texts["question"].partition("{options}")[2] else "before"
 
 
-def _line_style(texts: Texts) -> str:
-    "Whether the lines of a wording are the short ones, the long ones, or its own."
-    known = {1: "short", 3: "long"}  # two of the shipped wordings
-    for wording, style in known.items():
-        shipped_texts = WORDINGS.frames[wording]
-        if all(texts[name] == shipped_texts[name] for name in ("option", "line")):
-            return style
-    return "own"
+_LINE_STYLES = {1: "short", 2: "short", 3: "long", 4: "long"}  # of the shipped wordings
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #9d80f679
 def phrase(
@@ -285,7 +272,7 @@ def _row_of_item(values: ValueSet, arm: Arm, wordings: Wordings = WORDINGS) -> d
         "answer_format": arm.answer_format,
         "template": arm.template,
         "question_place": _question_place(texts),
-        "line_style": _line_style(texts),
+        "line_style": _LINE_STYLES.get(arm.template, "own"),
         "order_group": f"{name}-{arm.code or 'control'}-{wording}",
         "permutation_id": ORDERS[len(options)].index(arm.roles),
         "target_position": place["target"],
@@ -316,37 +303,35 @@ def _few_prompts(values: ValueSet, templates: Sequence[Any]) -> set[tuple[Any, s
     return asked
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a4ee658
-def _items_of(
-    wordings: Wordings,
-    seed: int,
-    grid: str,
-    source: str,
-    products: Sequence[str],
-    answer_formats: Sequence[str],
-) -> pd.DataFrame:
-    "The prompts in some wordings."
-    templates, rows = tuple(wordings.given), []
-    chosen = value_sets(source, products)
-    for values in filter(_is_asked_by_default, chosen) if grid == "default" else chosen:
-        asked = _few_prompts(values, templates)
-        for arm in _arms(answer_formats, templates):
-            place = arm.roles.index("decoy") + 1 if arm.code else 0
-            if grid == "published" or (arm.template, arm.code, place) in asked:
-                rows.append(_row_of_item(values, arm, wordings))
-    return item_table("choice/decoy", rows)
+def items_from(
+    wordings: Wordings,  # the shipped ones, or others
+) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
+    "The function that makes the prompts in some wordings."
+    templates = tuple(wordings.given)
+
+    def items(
+        seed: Seed = 0,  # study seed; nothing is drawn here, so nothing depends on it
+        grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 208
+        source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
+        products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
+        answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
+            "label",
+        ),  # label: asks for the brand alone; bare: ends as published
+    ) -> pd.DataFrame:  # an items table
+        "The prompts of the decoy design."
+        rows, chosen = [], value_sets(source, products)
+        for values in filter(_is_asked_by_default, chosen) if grid == "default" else chosen:
+            asked = _few_prompts(values, templates)
+            for arm in _arms(answer_formats, templates):
+                place = arm.roles.index("decoy") + 1 if arm.code else 0
+                if grid == "published" or (arm.template, arm.code, place) in asked:
+                    rows.append(_row_of_item(values, arm, wordings))
+        return item_table("choice/decoy", rows)
+
+    return items
 
 
-def items(
-    seed: Seed = 0,  # study seed; nothing is drawn here, so nothing depends on it
-    grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 208
-    source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
-    products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
-    answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
-        "label",
-    ),  # label: asks for the brand alone; bare: ends as published
-) -> pd.DataFrame:  # an items table
-    "The prompts of the decoy design."
-    return _items_of(WORDINGS, seed, grid, source, products, answer_formats)
+items = items_from(WORDINGS)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
 _SCORE_OF_TARGET = {"target": 1.0, "competitor": 0.0, "decoy": 0.0}
@@ -395,8 +380,7 @@ def choose_product(
     "A rule that chooses between products; the decoy lifts its target by `shift`."
 
     def rule(content: Content, roles: Roles) -> Chances:
-        lifted = shift if "decoy" in roles else 0.0
-        worth = {"target": lifted, "competitor": 0.0, "decoy": -2.0}
+        worth = {"target": shift * ("decoy" in roles), "competitor": 0.0, "decoy": -2.0}
         return softmax({role: worth[role] for role in roles})
 
     return rule
@@ -474,7 +458,7 @@ PARADIGM = Paradigm(
     factors=FACTORS,
     items=items,
     wordings=WORDINGS,
-    items_from=with_wordings(items, _items_of),
+    items_from=items_from,
     contrasts=CONTRASTS,
     rules=RULES,
     trivial=TRIVIAL,

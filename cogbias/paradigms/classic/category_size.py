@@ -112,15 +112,10 @@ SIZES = ("side", "middle", "edge", "target")
 CONTENTS = content_sets("classic/category_size", dict.fromkeys(SIZES, Variable("count")))
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #75689a24
-def _truth(condition: str, values: Mapping[str, Any]) -> float:
-    "The right answer, in percent."
-    return 100 / values["total"]
-
-
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    "What simulated participants see."
+    "What simulated participants see; the right answer is in percent, too."
     size = values["middle"] if condition == "control" else values["total"] - 2 * values["edge"]
-    return {"truth": _truth(condition, values), "share": 100 * size / values["total"]}
+    return {"truth": 100 / values["total"], "share": 100 * size / values["total"]}
 
 
 QUESTION = Question(
@@ -132,7 +127,6 @@ QUESTION = Question(
     derive=DERIVE,
     invariants=DESIGN,
     stimulus=_stimulus,
-    truth=_truth,
     flags={"large": "premise_implausible"},
     shows={"category_share": "share"},
 )

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'LOWER', 'NUMBERS', 'DIVIDED', 'DRAWN', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/anchoring.ipynb #1e239d40
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/anchoring.ipynb #2a156470
@@ -53,7 +52,7 @@ CASE = Scenario(
     situation={"control": DIVIDED, "treatment": DIVIDED + DRAWN},
     question="What share do you give to [[one]]?",
     scale=SHARE,
-    draws={"number": OneOf(NUMBERS)},
+    draws={"number": NUMBERS},
     derive={
         "place": lambda drawn: drawn["number"] / 10,
         "option": lambda drawn: round(drawn["number"] / 10),

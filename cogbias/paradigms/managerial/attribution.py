@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/attribution.ipynb #7a0b9d9d
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/attribution.ipynb #d800b9a2
@@ -66,7 +65,7 @@ CASE = Scenario(
         words=("very likely", "likely", "slightly more likely"),
     ),
     metric=Metric(kappa="kappa"),
-    draws={"reason_x": OneOf(("character", "circumstances"))},
+    draws={"reason_x": ("character", "circumstances")},
     derive={"kappa": lambda drawn: 1 if drawn["reason_x"] == "character" else -1},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_reason_x",))

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'OUTCOMES', 'LAUNCH', 'ENCOUNTER', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/availability.ipynb #773e3e9c
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/availability.ipynb #2e487b21
@@ -47,7 +46,7 @@ CASE = Scenario(
     situation={"control": LAUNCH, "treatment": LAUNCH + ENCOUNTER},
     question="How high is the probability that your organization's launch will be a {asked}?",
     scale=SHARE,
-    draws={"pairing": OneOf(tuple(f"{told}, {asked}" for told in OUTCOMES for asked in OUTCOMES))},
+    draws={"pairing": tuple(f"{told}, {asked}" for told in OUTCOMES for asked in OUTCOMES)},
     derive={
         "told": lambda drawn: drawn["pairing"].split(", ")[0],
         "asked": lambda drawn: drawn["pairing"].split(", ")[1],

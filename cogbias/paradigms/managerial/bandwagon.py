@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'TALKED_ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/bandwagon.ipynb #10a41a1d
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/bandwagon.ipynb #b3d1f928
@@ -54,7 +53,7 @@ CASE = Scenario(
         "opinion X", "opinion Y", "both alike", words=("entirely", "mostly", "slightly more")
     ),
     metric=Metric(kappa="kappa", flip=True),
-    draws={"majority": OneOf(("X", "Y"))},
+    draws={"majority": ("X", "Y")},
     derive={"kappa": lambda drawn: -1 if drawn["majority"] == "X" else 1},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_majority",))

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM', 'told', 'offered']
 
 # %% ../../../nbs/paradigms/managerial/disposition.ipynb #46eccaca
 from ...design import About
-from ...kits.frames import OneOf, WholeNumber
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/disposition.ipynb #f2056707
@@ -82,9 +81,9 @@ CASE = Scenario(
     scale={"control": offered("first", "second"), "treatment": offered("second", "first")},
     metric=Metric(kappa=-1, flip=True),
     draws={
-        "gain": WholeNumber(10, 50),
-        "loss": WholeNumber(10, 50),
-        "told_first": OneOf(("gain", "loss")),
+        "gain": range(10, 51),
+        "loss": range(10, 51),
+        "told_first": ("gain", "loss"),
     },
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_told_first",))

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #7d12ef8d
 from ...design import About
-from ...kits.frames import WholeNumber, money
+from ...kits.frames import money
 from ...kits.scenario import DIFFERENCE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #a703c367
@@ -49,7 +49,7 @@ CASE = Scenario(
         "that was paid a year ago?",
     },
     scale=DIFFERENCE,
-    draws={"price": WholeNumber(20_000, 60_000, step=1_000)},
+    draws={"price": range(20_000, 60_001, 1_000)},
     derive={"paid": lambda drawn: money(drawn["price"])},
     metric=Metric(kappa=1),
 )

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #c14b9207
 from ...design import About
-from ...kits.frames import WholeNumber
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #397a5444
@@ -48,7 +47,7 @@ CASE = Scenario(
     },
     question="How do you rate the performance of this unit?",
     scale=QUALITY,
-    draws={"succeeded": WholeNumber(51, 89)},
+    draws={"succeeded": range(51, 90)},
     derive={"failed": lambda drawn: 100 - drawn["succeeded"]},
     metric=Metric(kappa=-1),
 )

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #412536b1
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #0ad3bcd6
@@ -51,7 +50,7 @@ CASE = Scenario(
     },
     question="How good or bad do you expect [[asked]] to be?",
     scale=QUALITY,
-    draws={"opinion": OneOf(("positive", "negative"))},
+    draws={"opinion": ("positive", "negative")},
     derive={"kappa": lambda drawn: 1 if drawn["opinion"] == "positive" else -1},
     metric=Metric(kappa="kappa"),
 )

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'SIZES', 'OUTCOMES', 'FORECAST', 'KNOWN', 'CASE', 'PARADIGM'
 
 # %% ../../../nbs/paradigms/managerial/hindsight.ipynb #13a51183
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import DIFFERENCE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/hindsight.ipynb #d1cc3ee2
@@ -55,7 +54,7 @@ CASE = Scenario(
     situation={"control": FORECAST, "treatment": FORECAST + KNOWN},
     question="What change did the experts predict on average? Give your best guess.",
     scale=DIFFERENCE,
-    draws={"change": OneOf(OUTCOMES)},
+    draws={"change": OUTCOMES},
     derive={
         "direction": lambda drawn: "up" if drawn["change"] > 0 else "down",
         "size": lambda drawn: abs(drawn["change"]),

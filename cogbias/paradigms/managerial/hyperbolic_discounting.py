@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'STORY', 'CASE', 'PARADIGM', 'schemes']
 
 # %% ../../../nbs/paradigms/managerial/hyperbolic_discounting.ipynb #a61c3e0f
 from ...design import About
-from ...kits.frames import OneOf, WholeNumber, money
+from ...kits.frames import money
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/hyperbolic_discounting.ipynb #b5fd2314
@@ -76,10 +76,10 @@ CASE = Scenario(
     ),
     metric=Metric(kappa="kappa"),
     draws={
-        "sooner": WholeNumber(10_000, 60_000, step=1000),
-        "premium": WholeNumber(10, 100, step=10),
-        "months": WholeNumber(2, 11),
-        "early": OneOf(("X", "Y")),
+        "sooner": range(10_000, 60_001, 1000),
+        "premium": range(10, 101, 10),
+        "months": range(2, 12),
+        "early": ("X", "Y"),
     },
     derive={
         "less": lambda drawn: money(drawn["sooner"]),

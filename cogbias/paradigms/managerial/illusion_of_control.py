@@ -7,7 +7,6 @@ __all__ = ['CUES', 'ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/illusion_of_control.ipynb #4f0b41e4
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, Versions, scenario
 
 # %% ../../../nbs/paradigms/managerial/illusion_of_control.ipynb #65c08df2
@@ -62,7 +61,7 @@ CASE = Scenario(
     },
     question="What share of the [[units]] do you expect to be successful?",
     scale=SHARE,
-    draws={"cue": OneOf(tuple(CUES))},
+    draws={"cue": tuple(CUES)},
     metric=Metric(kappa=-1),
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_cue",))

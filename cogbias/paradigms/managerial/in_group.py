@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'PEOPLE', 'CASE', 'PARADIGM', 'rewarding']
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #3da3b196
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #12c90d3a
@@ -75,6 +74,6 @@ CASE = Scenario(
         "X", "Y", "X and Y equally likely", words=("very likely", "likely", "slightly more likely")
     ),
     metric=Metric(kappa=-1),
-    draws={"told_first": OneOf(("X", "Y"))},
+    draws={"told_first": ("X", "Y")},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_told_first",))

@@ -7,7 +7,7 @@ __all__ = ['MULTIPLE', 'ABOUT', 'SURE', 'GAMBLE', 'CASE', 'PARADIGM', 'told']
 
 # %% ../../../nbs/paradigms/managerial/loss_aversion.ipynb #56ba8c5b
 from ...design import About
-from ...kits.frames import OneOf, WholeNumber, money
+from ...kits.frames import money
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/loss_aversion.ipynb #ae6f3981
@@ -75,7 +75,7 @@ CASE = Scenario(
         words=("almost certainly", "probably", "perhaps"),
     ),
     metric=Metric(kappa="kappa", flip=True),
-    draws={"amount": WholeNumber(1000, 9900, step=100), "safe": OneOf(("X", "Y"))},
+    draws={"amount": range(1000, 9901, 100), "safe": ("X", "Y")},
     derive={
         "sure": lambda drawn: money(drawn["amount"]),
         "win": lambda drawn: money(MULTIPLE * drawn["amount"]),

@@ -7,7 +7,7 @@ __all__ = ['ABOUT', 'LOSS', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/mental_accounting.ipynb #61df0ec0
 from ...design import About
-from ...kits.frames import WholeNumber, money
+from ...kits.frames import money
 from ...kits.scenario import LIKELIHOOD, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/mental_accounting.ipynb #20ec0db8
@@ -46,7 +46,7 @@ CASE = Scenario(
     situation={"control": LOSS % "this", "treatment": LOSS % "[[other]]"},
     question="How likely are you to pay {price} for [[purchase]]?",
     scale=LIKELIHOOD,
-    draws={"amount": WholeNumber(1000, 99000, step=1000)},
+    draws={"amount": range(1000, 99001, 1000)},
     derive={"price": lambda drawn: money(drawn["amount"])},
     metric=Metric(kappa=1),
 )

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'GROUPS', 'CASE', 'PARADIGM', 'rated']
 
 # %% ../../../nbs/paradigms/managerial/negativity.ipynb #65c1ccd6
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/negativity.ipynb #54de6c3f
@@ -72,6 +71,6 @@ CASE = Scenario(
         words=("much", "", "slightly"),
     ),
     metric=Metric(kappa=-1, flip=True),
-    draws={"told_first": OneOf(("worse", "better"))},
+    draws={"told_first": ("worse", "better")},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_told_first",))

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'OWN', 'OUTSIDE', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/not_invented_here.ipynb #96afff8f
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import QUALITY, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/not_invented_here.ipynb #9536529d
@@ -56,6 +55,6 @@ CASE = Scenario(
     question="How good or bad is this proposal?",
     scale=QUALITY,
     metric=Metric(kappa=-1),
-    draws={"where": OneOf(OUTSIDE)},
+    draws={"where": OUTSIDE},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_where",))

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/optimism.ipynb #a2e0f304
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/optimism.ipynb #9de5a432
@@ -55,7 +54,7 @@ CASE = Scenario(
     },
     scale=SHARE,
     metric=Metric(kappa="kappa"),
-    draws={"turn": OneOf(("better", "worse"))},
+    draws={"turn": ("better", "worse")},
     derive={"kappa": lambda drawn: -1 if drawn["turn"] == "better" else 1},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_turn",))

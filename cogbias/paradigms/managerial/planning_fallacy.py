@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'RISES', 'PLANNED', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #1ff1d1d4
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import SHARE, Metric, Norm, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #00a84a6c
@@ -63,7 +62,7 @@ CASE = Scenario(
     },
     question="What share of your working time over these six months will the project take up?",
     scale=SHARE,
-    draws={"planned": OneOf(tuple(RISES))},
+    draws={"planned": tuple(RISES)},
     derive={
         "longer": lambda drawn: RISES[drawn["planned"]],
         # a published control has no news, so an import gives other values than these

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'PARTS', 'STEP', 'CASE', 'PARADIGM', 'reduction_drawn']
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #a2e20349
 from ...design import About
-from ...kits.frames import WholeNumber
 from ...kits.scenario import SHARE, Metric, Scenario, scenario
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #8c23760c
@@ -71,7 +70,7 @@ CASE = Scenario(
     },
     question="How likely are you to [[option]]?",
     scale=SHARE,
-    draws={"risk": WholeNumber(20, 90, step=10), "part": WholeNumber(0, PARTS - 1)},
+    draws={"risk": range(20, 91, 10), "part": range(PARTS)},
     derive={
         "reduction": lambda drawn: reduction_drawn(drawn["risk"], drawn["part"]),
         "left": lambda drawn: drawn["risk"] - reduction_drawn(drawn["risk"], drawn["part"]),

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/social_desirability.ipynb #19dce3fd
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/social_desirability.ipynb #a32e999e
@@ -53,7 +52,7 @@ CASE = Scenario(
     question="How true or false is this statement of you?",
     scale=degrees("true of me", "false of me", "neither true nor false of me"),
     metric=Metric(kappa="kappa"),
-    draws={"how_often": OneOf(("never", "sometimes"))},
+    draws={"how_often": ("never", "sometimes")},
     derive={"kappa": lambda drawn: 1 if drawn["how_often"] == "never" else -1},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_how_often",))

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'REST', 'CASE', 'PARADIGM', 'story']
 
 # %% ../../../nbs/paradigms/managerial/status_quo.ipynb #11120603
 from ...design import About
-from ...kits.frames import OneOf
 from ...kits.scenario import Metric, Scenario, Versions, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/status_quo.ipynb #32da2dd0
@@ -73,6 +72,6 @@ CASE = Scenario(
         words=("much", "", "slightly"),
     ),
     metric=Metric(kappa=-1, flip=True),
-    draws={"told_first": OneOf(("current", "other"))},
+    draws={"told_first": ("current", "other")},
 )
 PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_told_first",))

@@ -7,7 +7,6 @@ __all__ = ['ABOUT', 'FIGURES', 'FAILURES', 'CASE', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/managerial/survivorship.ipynb #6fbc2dc9
 from ...design import About
-from ...kits.frames import WholeNumber
 from ...kits.scenario import Metric, Scenario, degrees, scenario
 
 # %% ../../../nbs/paradigms/managerial/survivorship.ipynb #890e3a98
@@ -56,7 +55,7 @@ CASE = Scenario(
     "[[trait]]?",
     scale=degrees("important", "unimportant", "neither important nor unimportant"),
     metric=Metric(kappa=1),
-    draws={"share": WholeNumber(90, 95)},
+    draws={"share": range(90, 96)},
     derive={"in_all": lambda drawn: 2 * drawn["share"]},
 )
 PARADIGM = scenario(ABOUT, CASE)
