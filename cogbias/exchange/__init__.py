@@ -23,8 +23,6 @@ from cogbias.exchange.answers import (
     importer,
     with_readings,
 )
-from .anchoring_llms import read_anchoring_llms
-from .bais import import_bais
 from .choices13k import read_choices13k
 from .described import save_datasets, save_psych_ds
 from .experiment import asked_of_people, save_experiment, save_survey
@@ -34,8 +32,8 @@ from .instructed_to_bias import import_instructed_to_bias
 from .lm_eval import read_samples, save_tasks
 from .malberg import import_malberg
 from .mohr import import_mohr
-from .pagliaro import import_pagliaro
 from .people import SAMPLES, read_sample
+from .published_answers import ABOUT, read_published
 from .rows import Written
 from ..folder import Folder, Recorded, requests
 from ..folder import items as items_of
@@ -94,13 +92,11 @@ def read_tables(
 
 ANSWERED: Mapping[str, Callable[..., Imported]] = MappingProxyType(
     {
-        "anchoring-llms": importer(read_anchoring_llms),
-        "bais": import_bais,
         "choices13k": importer(read_choices13k),
         "inspect": importer(read_logs),
         "lm-eval": importer(read_samples),
         "malberg": import_malberg,
-        "pagliaro": import_pagliaro,
+        **{name: importer(partial(read_published, name)) for name in ABOUT},
         **{name: importer(partial(read_sample, name)) for name in SAMPLES},
         **dict.fromkeys((each.removeprefix(".") for each in TABLES), importer(read_tables)),
     }
