@@ -14,9 +14,8 @@ from typing import Any
 import pandas as pd
 
 from ..design import load_items, with_own_factors
-from .answers import Given, Imported, ImportedCell
+from .answers import Given, Imported, cell_of
 from .rows import as_published
-from ..folder import Recorded
 from ..participants import Answer, answer_from_probabilities, answer_from_text
 from ..tables import shipped
 
@@ -58,7 +57,6 @@ def read_published(
         table = table.where(table.notna(), None)
         table["paradigm"] = every.set_index("item_id")["paradigm"].loc[table["item_id"]].to_numpy()
     item_of = {item["item_id"]: item for item in every.to_dict("records")}
-    facts = {"answers": "imported, not collected here", "licence": about["licence"]}
     cells = []
     for (participant, paradigm), rows in table.groupby(["participant", "paradigm"], sort=False):
         given = []
@@ -66,12 +64,11 @@ def read_published(
             answer = answer_of(item_of[row.item_id], row)
             reading = (row.published_choice, row.published_value) if about["read"] else None
             given.append(Given(row.item_id, row.repeat, answer, None, reading))
-        first, asked = rows.iloc[0], {*rows["item_id"]}
+        first = rows.iloc[0]
+        who = participant, "published", first["model"], "imported, not collected here"
         identity = {"published": about["published"], "arm": item_of[first["item_id"]]["arm"]}
-        who = participant, "published", first["model"], None, first["temperature"], False
-        recorded = Recorded(*who, (about["method"],), identity, facts)
-        ids = [each for each in every["item_id"] if each in asked]
-        cells.append(ImportedCell(recorded, paradigm, about["method"], ids, given))
+        more = {"temperature": first["temperature"], "licence": about["licence"]}
+        cells.append(cell_of(given, paradigm, about["method"], *who, identity=identity, **more))
     items = {
         each: with_own_factors(mine.reset_index(drop=True))
         for each, mine in every.groupby("paradigm")
