@@ -34,8 +34,8 @@ $(VENV)/.dev: $(STAMP) | $(BIN)/python
 
 demo: $(VENV)/.demo  ## published answers of real models, a slice of every suite simulated: reports, effects, site
 	$(BIN)/cogbias import pagliaro data/published/pagliaro.parquet --out outputs/demo --where arm=baseline --paradigm published/pagliaro_decoy
-	$(BIN)/cogbias import bais data/published/bais.zip --out outputs/demo --where arm=none --paradigm published/bais_vignettes
-	$(BIN)/cogbias import anchoring-llms data/published/anchoring_llms.zip --out outputs/demo --where anchors=published
+	$(BIN)/cogbias import bais data/published/bais.parquet --out outputs/demo --where arm=none --paradigm published/bais_vignettes
+	$(BIN)/cogbias import anchoring-llms data/published/anchoring_llms.parquet --out outputs/demo --where anchors=published
 	$(BIN)/cogbias run demo --outputs outputs/demo --jobs 2 --no-reports
 	$(BIN)/cogbias report outputs/demo --jobs 2
 	$(BIN)/cogbias site outputs/demo

@@ -4,11 +4,11 @@ usage: python docs/pagliaro.py cognitive-biases-llm-main.zip [read_again.csv]
 
 With a second name it writes one table: every answer word by word, as we read it and as the
 published code read it. Without one it writes pagliaro.parquet (the outcome of every answer),
-pagliaro_items.parquet (the prompts without their texts), pagliaro_known.json (ids of prompts and
-the check sum of the outcomes) and pagliaro_refusals.csv (refusals that the published code read as
-A and how many of them still would be without articles).
+pagliaro_items.parquet (the prompts without their texts) and pagliaro_refusals.csv (refusals that
+the published code read as A and how many of them still would be without articles).
 Run it again when the reader of answers changes.
-The hashes in pagliaro_answers.csv do not depend on the reader; what is read has to have them.
+The hashes in pagliaro_answers.csv and pagliaro_prompts.json do not depend on the reader; what is
+read has to have them.
 
 Prompts stand in two Python files of the repository, which are parsed and never run. Options are
 found in the texts of the prompts, as *(A) a sure gain* or *Plan A: ...*.
@@ -28,23 +28,33 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from cogbias.exchange.pagliaro import (
-    BASELINE,
-    BIASES,
-    CONDITIONS,
-    ITEMS_OF_OUTCOMES,
-    KNOWN,
-    OUTCOMES,
-    check_sum,
-    known_hashes,
-)
+from cogbias.exchange.published_answers import ABOUT
 from cogbias.exchange.rows import files_of
 from cogbias.kits.published import pairs_of
 from cogbias.participants import answer_from_text
 from cogbias.tables import item_table, option, save_table
 
 PLACE = Path(__file__).parents[1] / "data" / "published"
-TYPES = {"repeat": "int16", "value": "float64", "published_value": "float64"}
+BIASES = ABOUT["pagliaro"]["biases"]
+CONDITIONS = ("control", "treatment")
+BASELINE = "baseline"
+MODELS = {
+    "gpt-4.1-mini": "gpt-4.1-mini",
+    "claude-3.5-sonnet": "claude-sonnet-4-20250514",
+    "gemini-2.5-flash": "gemini-2.5-flash",
+    "mistral-large": "mistral-large-latest",
+    "deepseek-v3-together": "deepseek-ai/DeepSeek-V3",
+    "minimax-m2.5": "MiniMaxAI/MiniMax-M2.5",
+    "llama-3.3-70b": "llama-3.3-70b-versatile",
+    "llama-3.1-8b": "llama-3.1-8b-instant",
+}  # name in the files -> model that was configured
+TEMPERATURE = 0.7
+WITHOUT_TEXT = {
+    "no_response": "published without a text",
+    "error": "published as a transport error, not as an answer",
+}  # status -> what stands in the archive instead of an answer
+TYPES = {"repeat": "int16", "temperature": "float64", "value": "float64"}
+TYPES |= {"published_value": "float64"}
 ARTICLES = {
     "without_article": re.compile(r"\ba\b"),
     "without_capital": re.compile(r"\ba\b|(?:^|(?<=[.!?] ))A(?= )"),  # A that begins a sentence
@@ -295,11 +305,12 @@ def read_answers(files: Mapping[str, bytes]) -> list[Answers]:
 
 
 HASHES = "pagliaro_answers.csv"  # hashes of the published answers
+PROMPTS = "pagliaro_prompts.json"  # ids of the published prompts
 
 
 def check(items: Mapping[str, pd.DataFrame], answers: Sequence[Answers]) -> None:
     "Refuse prompts and answers that are not those that were published."
-    known = known_hashes()["prompts"]
+    known = json.loads((PLACE / PROMPTS).read_text(encoding="utf-8"))
     for row in pd.concat(items.values()).itertuples():
         name = f"{row.content_set}, {row.condition}, {row.arm}"
         if known.get(name) != row.item_id:
@@ -327,6 +338,8 @@ def rows_of(archive: Path | str) -> pd.DataFrame:
         each for each in questions.values() if (each.arm, pairs()[each.name][0]) in of_arm
     )
     check(items, answers)
+    bare = items_without_texts([(each.arm, each.name) for each in answers])
+    ids = dict(zip(zip(bare["arm"], bare["content_set"], bare["condition"]), bare["item_id"]))
     item_of, rows = by_prompt(items), []
     for each in sorted(answers, key=lambda each: in_order(each)):
         item = item_of[each.arm, each.name, each.condition]
@@ -335,20 +348,29 @@ def rows_of(archive: Path | str) -> pd.DataFrame:
             failed = response.startswith("ERROR")
             answer = None if failed else answer_from_text(item, response)
             choice, value = published_reading(each.name, response)
+            status = "error" if failed else answer.status
             row = {
-                "model": each.model,
+                "participant": in_order(each)[0],
+                "model": MODELS[each.model],
+                "temperature": TEMPERATURE,
+                "item_id": ids[each.arm, each.name, each.condition],
+                "repeat": repeat,
+                "status": status,
+                "choice": answer.choice if answer else None,
+                "value": answer.value if not is_choice and answer else None,
+                "detail": WITHOUT_TEXT.get(status, TEXT_ELSEWHERE),
+                "published_choice": choice,
+                "published_value": value,
                 "arm": each.arm,
                 "content_set": each.name,
                 "condition": each.condition,
-                "repeat": repeat,
-                "status": "error" if failed else answer.status,
-                "choice": answer.choice if is_choice and answer else None,
-                "value": answer.value if not is_choice and answer else None,
-                "published_choice": choice,
-                "published_value": value,
             }
             rows.append(row | {"response": None if failed else answer.response})
     return pd.DataFrame(rows)
+
+
+TEXT_ELSEWHERE = "the text of the answer is in the published archive"
+NOT_SHIPPED = ("response", "arm", "content_set", "condition")
 
 
 def refusals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -358,23 +380,21 @@ def refusals(rows: pd.DataFrame) -> pd.DataFrame:
     for column, words in ARTICLES.items():
         again = [published_choice(words.sub("", text), "AB") for text in mine["response"]]
         mine[column] = [int(each == "A") for each in again]
+    mine["model"] = mine["participant"].str.partition("+")[0]
     places = ["model", "arm", "content_set", "condition"]
     return mine.groupby(places, as_index=False)[["read_as_a", *ARTICLES]].sum()
 
 
 def main(archive: str, table: str = "") -> None:
-    "Write one table of everything, or the three files that ship."
+    "Write one table of everything, or the files that ship."
     rows = rows_of(archive)
     if table:
         rows.to_csv(table, index=False)
         return
-    kinds = {name: TYPES.get(name, "category") for name in rows if name != "response"}
-    outcomes = rows[list(kinds)].astype(kinds)
-    outcomes.to_parquet(PLACE / OUTCOMES)
-    asked = [*zip(outcomes["arm"], outcomes["content_set"])]
-    save_table(items_without_texts(asked), PLACE / ITEMS_OF_OUTCOMES)
-    known = {**known_hashes(), "facts": check_sum(outcomes)}
-    (PLACE / KNOWN).write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    kinds = {name: TYPES.get(name, "category") for name in rows if name not in NOT_SHIPPED}
+    rows[list(kinds)].astype(kinds).to_parquet(PLACE / "pagliaro.parquet", index=False)
+    asked = [*zip(rows["arm"], rows["content_set"])]
+    save_table(items_without_texts(asked), PLACE / "pagliaro_items.parquet")
     refusals(rows).to_csv(PLACE / "pagliaro_refusals.csv", index=False)
 
 

@@ -8,15 +8,15 @@ and labelled after the reader was mended for the last time, the others before.
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from cogbias.exchange.bais import SENTENCING, items_of, records
-from cogbias.exchange.rows import files_of
+from cogbias.design import load_items
 from cogbias.participants import answer_from_text
 from cogbias.tables import shipped
 
 DATA = Path(__file__).resolve().parent / "data"
-ARCHIVE = shipped("data", "published", "bais.zip")
+ANSWERS = shipped("data", "published", "bais.parquet")
 LABELS = {
     "drawn from all": json.loads((DATA / "bais_labels.json").read_text()),
     "read differently before": json.loads((DATA / "bais_disagreements.json").read_text()),
@@ -26,31 +26,19 @@ LABELS = {
 
 @pytest.fixture(scope="module")
 def told():
-    "File and line -> what was asked and answered there."
-    lines = [
-        (name.removeprefix("results/"), line)
-        for name, data in files_of(ARCHIVE, (".jsonl",)).items()
-        for line in range(len(data.splitlines()))
-    ]
-    found = zip(lines, records(ARCHIVE), strict=True)
-    return {place: each for place, each in found if each and each.script != SENTENCING}
-
-
-@pytest.fixture(scope="module")
-def items(told):
-    "Prompt -> its row in the table of items."
-    tables, ids = items_of(told.values())
-    rows = {row["item_id"]: row for each in tables.values() for row in each.to_dict("records")}
-    return {prompt: rows[item_id] for prompt, item_id in ids.items()}
+    "File and line -> what was answered there to which item; those of sentences have no text."
+    items = load_items(ANSWERS.with_name("bais_items.parquet"))
+    item_of = {each["item_id"]: each for each in items.to_dict("records")}
+    rows = pd.read_parquet(ANSWERS).dropna(subset="response").itertuples()
+    return {(row.file, row.line): (item_of[row.item_id], row.response) for row in rows}
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_at_most_one_in_a_hundred_is_misread_and_ten_unread(told, items, name):
+def test_at_most_one_in_a_hundred_is_misread_and_ten_unread(told, name):
     misread, unread = [], []
     labelled = [row for row in LABELS[name] if (row[0], row[1]) in told]
     for file, line, label in labelled:
-        each = told[file, line]
-        got = answer_from_text(items[each.prompt], each.text)
+        got = answer_from_text(*told[file, line])
         if got.status == "ok" and got.value != label:
             misread.append((file, line, label, got.value))
         elif got.status != "ok" and not isinstance(label, str):

@@ -152,7 +152,7 @@ FAULTS = {
     "unknown kind": (edited(model_type="oracle"), "config.json cannot be read"),
     "no tokenizer": (without_tokenizer, "has no tokenizer"),
     "another vocabulary": (edited(vocab_size=20), "its tokenizer is not that of its model"),
-    "three labels": (three_labels, "3 outputs: entailment, neutral, contradiction"),
+    "three labels": (three_labels, "the head of another task"),
     "never trained": (headless, "its head was never trained to choose"),
     "a layer missing": (without_a_layer, "has no values for 1 of its weights, bert.encoder.la"),
     "torn": (torn, "its weights cannot be read"),

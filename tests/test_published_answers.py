@@ -20,13 +20,8 @@ from cogbias.design import paradigm, paradigms
 from cogbias.effects import effect_rows, effects_table
 from cogbias.effects.published import INDEX_COLUMNS, SUSCEPTIBILITY
 from cogbias.exchange.answers import Imported, keep_imported, part_of
-from cogbias.exchange.pagliaro import (
-    BASELINE,
-    BIASES,
-    OUTCOMES,
-    import_pagliaro,
-    read_outcomes,
-)
+from cogbias.exchange import import_answers
+from cogbias.exchange.published_answers import read_published
 from cogbias.folder import Folder, items, readings, requests, trials
 from cogbias.running.rendering import render_reports
 from cogbias.stats.susceptibility import marks_from_the_smallest
@@ -35,10 +30,11 @@ from cogbias.tables import CogbiasError, shipped
 HERE = Path(__file__).parents[1]
 sys.path.insert(0, str(HERE / "docs"))
 import pagliaro  # noqa: E402
+from pagliaro import BASELINE, BIASES  # noqa: E402
 
 ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "pagliaro_2026.tar.gz"
 needs_texts = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
-FACTS = shipped("data", "published", OUTCOMES)
+FACTS = shipped("data", "published", "pagliaro.parquet")
 NAMES = paradigms("published/pagliaro_*")
 EVERY_DAY = ("published/pagliaro_anchoring", "published/pagliaro_primacy")
 
@@ -80,7 +76,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @cache
 def facts() -> Imported:
     "What ships of the published answers."
-    return read_outcomes(FACTS)
+    return read_published("pagliaro", FACTS)
 
 
 @cache
@@ -108,7 +104,7 @@ def test_everything_is_there() -> None:
 
 
 def test_the_shipped_items_are_what_the_paradigms_declare() -> None:
-    told = pd.read_parquet(FACTS)
+    told = pd.read_parquet(FACTS.with_name("pagliaro_items.parquet"))
     made = pagliaro.items_without_texts([*zip(told["arm"], told["content_set"])])
     shipped_ids = [key for table in facts().items.values() for key in table["item_id"]]
     assert made["item_id"].tolist() == shipped_ids
@@ -133,7 +129,9 @@ def test_the_texts_give_the_shipped_outcomes(repository: Path) -> None:
         assert rows[name].fillna("-").tolist() == old[name].fillna("-").tolist(), name
     counts = pd.read_csv(shipped("data", "published", "pagliaro_refusals.csv"))
     pd.testing.assert_frame_equal(pagliaro.refusals(rows), counts, check_dtype=False)
-    mine = rows[(rows["model"] == "claude-3.5-sonnet") & (rows["content_set"] == "sunkcost_v2")]
+    mine = rows[
+        rows["participant"].str.startswith("claude-3.5") & (rows["content_set"] == "sunkcost_v2")
+    ]
     read_as_a = mine[mine["published_choice"] == "A"]["response"]
     without = read_as_a.str.replace(r"\ba\b", "", regex=True)
     again = [pagliaro.published_choice(text, "AB") for text in without]
@@ -162,7 +160,7 @@ def test_what_is_not_as_published_is_refused(
 @pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
 def test_every_number_of_the_published_table_is_a_row(name: str) -> None:
     printed = pd.read_csv(shipped("data", "published", "pagliaro_summary.csv"))
-    printed = printed[printed["bias_name"].map(dict(BIASES)) == name.partition("pagliaro_")[2]]
+    printed = printed[printed["bias_name"].map(BIASES) == name.partition("pagliaro_")[2]]
     rows = effects_of(name)
     rows = rows[rows["replication"] & (rows["status"] == "ok")]
     values = rows.set_index(["participant", "measure"])
@@ -220,7 +218,7 @@ def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) -> None:
     "Also where hardly an answer could be read."
-    import_pagliaro(FACTS, tmp_path / "out", where={"arm": ["baseline"]})
+    import_answers("pagliaro", FACTS, tmp_path / "out", where={"arm": ["baseline"]})
     failed, written = render_reports(tmp_path / "out", 2)
     of_cells = [each for each in written if each.stem.startswith("published")]
     assert not failed and len(of_cells) == 88

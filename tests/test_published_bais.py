@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
+import sys
 import tarfile
-import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -17,15 +16,17 @@ import pytest
 from typer.testing import CliRunner
 
 from cogbias.cli import app
-from cogbias.exchange.bais import PROMPTS, records
 from cogbias.folder import Folder, items, readings, requests, trials
 from cogbias.running.cells import effects_of
 from cogbias.tables import shipped
 
 HERE = Path(__file__).parents[1]
-SHIPPED = shipped("data", "published", "bais.zip")
+sys.path.insert(0, str(HERE / "docs"))
+import bais  # noqa: E402
+
+SHIPPED = shipped("data", "published", "bais.parquet")
 ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "bais_2026.tar.xz"
-WORDINGS = json.loads(shipped("data", "published", PROMPTS).read_text(encoding="utf-8"))
+WORDINGS = bais.WORDINGS
 NO_BASELINE = 100.0  # what the published code takes where a model has no unanchored number
 PRINTED_BASELINES = {
     "o4-mini": (35.7, 4.7),
@@ -52,8 +53,11 @@ ARMS = ("none", "devils-advocate", "premortem", "random-control", "sacd")
 
 @cache
 def told() -> pd.DataFrame:
-    "Every answer of the shipped archive, with the stored number."
-    return pd.DataFrame([each for each in records(SHIPPED) if each is not None])
+    "Every answer that ships, with the stored number and what is known of its prompt."
+    items = pd.read_parquet(SHIPPED.with_name("bais_items.parquet"))
+    known = items[["item_id", "script", "content_set", "arm", "condition"]]
+    names = {"content_set": "vignette", "published_value": "stored"}
+    return pd.read_parquet(SHIPPED).merge(known, on="item_id").rename(columns=names)
 
 
 def test_the_printed_baselines_are_those_of_the_answers() -> None:
@@ -89,44 +93,36 @@ def fragments(text: str) -> list[str]:
 
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
-def test_wording_and_answers_are_those_of_the_repository() -> None:
+def test_wording_and_answers_are_those_of_the_repository(tmp_path: Path) -> None:
     "The hash in the records of sentences is that of the prompts; the others stand in the scripts."
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
     turns = WORDINGS["sentencing"]["sentencing"]["turns"]
     hashes = {}
     for arm, asked in turns.items():
         text = "|||".join(asked).replace("{anchor}", "ANCHOR")
         hashes[arm] = hashlib.sha256(text.encode()).hexdigest()[:8]
     by_name = {"baseline": "none", "low-anchor": "anchored", "full-sacd": "sacd"}
-    scripts, originals, answers = "", [], 0
-    with tarfile.open(fileobj=io.BytesIO(ARCHIVE.read_bytes())) as archive:
-        for member in archive:
-            if member.name.endswith(".ts"):
-                scripts += archive.extractfile(member).read().decode()
-            elif member.name.endswith(".jsonl"):
-                lines = archive.extractfile(member).read().splitlines()
-                originals += (json.loads(line) for line in lines if line.strip())
-    scripts = scripts.replace("\\'", "'").replace('\\"', '"').replace("\\n", "\n")
-    for record in originals:
-        arm = by_name.get(record.get("experimentId"), record.get("experimentId"))
-        if "promptHash" in record and arm in hashes:
-            answers += record["promptHash"] == hashes[arm]
+    answers = 0
+    for file in tmp_path.rglob("*.jsonl"):
+        for record in map(json.loads, filter(str.strip, file.read_text().splitlines())):
+            arm = by_name.get(record.get("experimentId"), record.get("experimentId"))
+            if "promptHash" in record and arm in hashes:
+                answers += record["promptHash"] == hashes[arm]
     assert answers == 909 + 909 + 2397 + 2174 + 2188 + 2242 + 2429  # one of another has its own
+    scripts = "".join(each.read_text() for each in tmp_path.rglob("*.ts"))
+    scripts = scripts.replace("\\'", "'").replace('\\"', '"').replace("\\n", "\n")
     for script in ("vignettes", "haiku"):
         for wording in WORDINGS[script].values():
             for asked in wording["turns"].values():
                 for each in (part for text in asked for part in fragments(text)):
                     assert each in scripts, each
-    with zipfile.ZipFile(SHIPPED) as archive:
-        shortened = [
-            json.loads(line)
-            for name in archive.namelist()
-            if name.endswith(".jsonl")
-            for line in archive.read(name).splitlines()
-        ]
-    assert len(shortened) == len(originals) == 25_937
-    kept = ("response", "raw", "rawResponse", "sentenceMonths", "final", "model", "anchor")
-    key = lambda each: json.dumps([each.get(name) for name in kept])  # noqa: E731
-    assert sorted(map(key, shortened)) == sorted(map(key, originals))
+    every = list(bais.records(tmp_path))
+    kept = [each for each in every if each]
+    bais.answer_rows(kept, bais.items_of(kept)[1]).to_parquet(tmp_path / "made.parquet")
+    assert len(every) == 25_937
+    made = pd.read_parquet(tmp_path / "made.parquet")
+    pd.testing.assert_frame_equal(made, pd.read_parquet(SHIPPED))
 
 
 @pytest.fixture(scope="module")

@@ -2,61 +2,51 @@
 
 from __future__ import annotations
 
-import io
+import sys
 import tarfile
-import zipfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from cogbias.cli import app
-from cogbias.exchange.anchoring_llms import scored
 from cogbias.running.cells import effects_of
 from cogbias.tables import shipped
 
 HERE = Path(__file__).parents[1]
-SHIPPED = shipped("data", "published", "anchoring_llms.zip")
+sys.path.insert(0, str(HERE / "docs"))
+import anchoring_llms  # noqa: E402
+
+SHIPPED = shipped("data", "published", "anchoring_llms.parquet")
 ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "anchoring_llms_2025.tar.xz"
 
 
-def expected(p: dict[str, float]) -> float:
-    "The expected value of a distribution over percentages."
-    return sum(float(label[:-1]) * share for label, share in p.items()) / sum(p.values())
-
-
 def test_every_printed_expected_value_is_that_of_a_distribution() -> None:
-    mine = {(each.model, each.wording, each.anchor): expected(each.p) for each in scored(SHIPPED)}
-    compared = 0
-    with zipfile.ZipFile(SHIPPED) as archive:
-        for name in archive.namelist():
-            if "_summary_" not in name:
-                continue
-            model = name.partition("_statistical")[0].removeprefix("anchoring_").split("_")[-1]
-            for row in pd.read_csv(archive.open(name)).to_dict("records"):
-                if row["VariationID"] == 0 and "different" in name:
-                    continue  # the same question once more, on another machine
-                for side in "12":
-                    asked = model, f"wording {row['VariationID']}", float(row[f"Anchor{side}"])
-                    assert mine[asked] == pytest.approx(row[f"EV{side}"], abs=1e-9), asked
-                    compared += 1
-    assert compared == len(mine) == 132
+    items = pd.read_parquet(SHIPPED.with_name("anchoring_llms_items.parquet"))
+    told = pd.read_parquet(SHIPPED).merge(items, on="item_id")
+    told["expected"] = [np.arange(101) @ each / sum(each) for each in told["p"]]
+    found = told.pivot(
+        index=["model", "anchors", "cluster"], columns="condition", values="expected"
+    )
+    printed = pd.read_csv(SHIPPED.with_name("anchoring_llms_printed.csv"))
+    printed["cluster"] = "wording " + printed["VariationID"].astype(str)
+    both = printed.set_index(found.index.names).join(found)
+    assert len(told) == 132 and len(both) == 66
+    assert both["low"].tolist() == pytest.approx(both["EV1"].tolist(), abs=1e-9)
+    assert both["high"].tolist() == pytest.approx(both["EV2"].tolist(), abs=1e-9)
 
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the published distributions are not here")
-def test_the_shipped_log_probabilities_are_the_published_ones() -> None:
-    columns = ["VariationID", "Anchor", "TargetInt", "LogProbFullPrompt"]
-    files = 0
-    with tarfile.open(fileobj=io.BytesIO(ARCHIVE.read_bytes())) as there:
-        with zipfile.ZipFile(SHIPPED) as here:
-            for member in there:
-                name = Path(member.name).name
-                if "_results_" in name:
-                    published = pd.read_csv(there.extractfile(member))[columns]
-                    pd.testing.assert_frame_equal(published, pd.read_csv(here.open(name)))
-                    files += 1
-    assert files == 12
+def test_the_shipped_probabilities_are_the_published_ones(tmp_path: Path) -> None:
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    made = pd.DataFrame(anchoring_llms.scored(tmp_path)).sort_values("model", kind="stable")
+    shipped_ones = pd.read_parquet(SHIPPED)
+    assert made["model"].tolist() == shipped_ones["model"].tolist()
+    for one, other in zip(made["p"], shipped_ones["p"], strict=True):
+        assert one == other.tolist()
 
 
 def test_wordings_are_clusters_and_over_them_nothing_is_sampled(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from cogbias.running.cells import stored_cell
-from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
+from cogbias.exchange import import_answers
 from cogbias.folder import Folder, readings, request_of
 from cogbias.reporting.markup import clean_html
 from cogbias.reporting.cell import shown
@@ -25,7 +25,8 @@ def folder(tmp_path_factory):
     "The bandwagon of the page's second case, from the outcomes that ship."
     place = tmp_path_factory.mktemp("facts") / "out"
     where = {"arm": ["baseline"]}
-    found = import_pagliaro(shipped("data", "published", OUTCOMES), place, [BIAS], where)
+    shown = shipped("data", "published", "pagliaro.parquet")
+    found = import_answers("pagliaro", shown, place, [BIAS], where)
     assert found.counts["participants"] == 8
     return place
 

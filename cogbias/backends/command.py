@@ -12,6 +12,7 @@ import atexit
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -51,13 +52,9 @@ def split_command(
             "command/./my_model"
         )
     remedy = "the command line is stored and shown; let the program read it from its environment"
-    if scrub(model) != printable(model):
+    given_values = re.findall(r"(?<=\s)-+([\w-]+)(?:=|\s+)(?!-)\S", model)
+    if scrub(model) != printable(model) or any(map(names_a_secret, given_values)):
         raise CogbiasError(f"command/{words[0]} holds what looks like a key; {remedy}")
-    for word, following in zip(words[1:], [*words[2:], ""]):
-        option, sign, value = word.partition("=")
-        value = value if sign else following.lstrip("-") == following and following
-        if option.startswith("-") and value and names_a_secret(option.strip("-")):
-            raise CogbiasError(f"command/{words[0]}: {option} looks like a key; {remedy}")
     return words
 
 # %% ../../nbs/backends/command.ipynb #df4984e4

@@ -217,25 +217,18 @@ _HEADS = ("classifier.", "qa_outputs.")  # how the names of their weights begin
 
 
 def _check_head(
-    source: str,
-    told: Mapping[str, Any],
-    own: type,
-    report: Mapping[str, Any],
-    fresh_head: int | None,
+    source: str, config: Any, own: type, report: Mapping[str, Any], fresh_head: int | None
 ) -> None:
     "Refuse a head that was never trained, and one that was trained for something else."
-    made_by = (told["architectures"] or [own.__name__])[0]
+    made_by = (config.architectures or [own.__name__])[0]
     untrained = "classifier.weight" in report["missing_keys"]
-    foreign = [each for each in report["unexpected_keys"] if each.startswith(_HEADS)]
-    outputs = [shape[0] for name, shape, _ in report["mismatched_keys"] if name.startswith(_HEADS)]
-    to_numbers = told["problem_type"] == "regression"
-    if foreign or outputs or not untrained and (made_by != own.__name__ or to_numbers):
-        labels = ", ".join(str(each) for each in (told["id2label"] or {}).values())
+    odd = [*report["unexpected_keys"], *(name for name, *_ in report["mismatched_keys"])]
+    other = made_by != own.__name__ or config.problem_type == "regression"
+    if any(name.startswith(_HEADS) for name in odd) or (other and not untrained):
         raise CogbiasError(
-            f"{source} has the head of another task ({made_by}, {max(outputs, default='other')} "
-            f"outputs: {labels:.80}), where an encoder that chooses has that of {own.__name__} "
-            f"with one output; if it was trained to choose, save it as that class, or train the "
-            f"checkpoint that it was made from with cogbias train"
+            f"{source} has the head of another task ({made_by}), where an encoder that chooses has "
+            f"that of {own.__name__} with one output; if it was trained to choose, save it as that "
+            f"class, or train the checkpoint that it was made from with cogbias train"
         )
     if fresh_head is not None and not untrained:
         raise CogbiasError(f"{source} has a trained head; leave fresh_head out")
@@ -288,7 +281,7 @@ def load_encoder(
             f"{config.vocab_size}, padding {tokenizer.pad_token_id} and {config.pad_token_id}); "
             f"save the two that were trained together"
         )
-    labels, config.num_labels = config.id2label, 1
+    config.num_labels = 1
     with _loading_lock, readable(source, "weights"):
         found, report = own.from_pretrained(
             folder,
@@ -299,7 +292,7 @@ def load_encoder(
             output_loading_info=True,
             **OFFLINE,
         )
-    _check_head(source, {**vars(config), "id2label": labels}, own, report, fresh_head)
+    _check_head(source, config, own, report, fresh_head)
     missing = sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
     is_head = lambda name: name.startswith("classifier.") or "pooler." in name  # noqa: E731
     lacking = [name for name in missing if fresh_head is None or not is_head(name)]
@@ -320,16 +313,10 @@ def pair_texts(
 ) -> dict[str, str]:  # label of each option -> what is read of it
     "The question with each of its options."
     question, texts = item["content"].get("question"), [each["text"] for each in item["options"]]
-    lacks = ""
-    if not isinstance(question, str) or not question.strip():
-        lacks = "whose items have no bare question in their content"
-    elif len(texts) < 2 or not all(str(text or "").strip() for text in texts):
-        lacks = "which has an item without the texts of two options or more"
-    elif item.get("system"):
-        lacks = "whose items have a system prompt, which an encoder does not read"
-    if lacks:
+    if not question or item.get("system") or len(texts) < 2 or not all(texts):
         raise CogbiasError(
-            f"{source} cannot answer {item['paradigm']}, {lacks}; give it bets/*, or give "
+            f"{source} cannot answer {item['paradigm']}, as it reads a bare question and two "
+            f"options or more, without a system prompt; give it bets/*, or give "
             f"{item['paradigm']} to a language model as hf/NAME"
         )
     return {each["label"]: f"{question} {each['text']}" for each in item["options"]}

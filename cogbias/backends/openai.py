@@ -70,7 +70,7 @@ from cogbias.elicitation.transport import (
 from ..elicitation.limits import taking
 from ..participants import Answer, Request
 from ..settings import Setting, Tolerance
-from ..tables import CogbiasError, content_hash, nearest
+from ..tables import CogbiasError, content_hash
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -717,18 +717,8 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             return f"check the key in {self.api_key_env}, or name another with api_key_env"
         if refusal.status == 402 or "insufficient_quota" in refusal.body:
             return "quota exceeded; check billing"
-        if refusal.status not in (404, 405):
-            return ""
-        names = [one_line(each.id, 80) for each in self._models_served()]
-        hint = "check base_url or OPENAI_BASE_URL, which mostly ends in /v1"
-        return nearest(self.model, names) if names else hint
-
-    def _models_served(self) -> list[_Entry]:
-        "Models that the server has; none where it does not say."
-        try:
-            return fetch_page(self.client, _Models, "/models").data
-        except Unfit:  # it is only asked in order to help with an error that is reported anyway
-            return []
+        known = "check the name of the model, and base_url, which mostly ends in /v1"
+        return known if refusal.status in (404, 405) else ""
 
     def ask_for_card(self) -> ModelCard:
         "What the server says about itself and the model."

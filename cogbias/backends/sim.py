@@ -77,6 +77,7 @@ def _decide_by_rule(model: str, item: Mapping[str, Any], roles: Sequence[str]) -
     "What a rule says; content that it cannot decide from is an error of the item."
     try:
         said = rule_of(model, item)(full_content(item), roles)
+        total = sum(said[role] for role in roles) if roles else sum(said.values())
     except CogbiasError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -85,20 +86,12 @@ def _decide_by_rule(model: str, item: Mapping[str, Any], roles: Sequence[str]) -
             f"needs ({type(error).__name__}: {shortened(error)}); compare it with that of "
             "generated items"
         ) from error
-    if fault := _said_fault(said, roles):
-        raise CogbiasError(f"sim/{model}: its rule for {item.get('paradigm')} {fault}")
-    return said
-
-
-def _said_fault(said: Mapping[str, float], roles: Sequence[str]) -> str:
-    "What is wrong with the probabilities that a rule gives."
-    for role in roles:
-        if role not in said:
-            return f"gives no probability to the role {role!r}; give one to each role shown"
-    total = sum(said[role] for role in roles) if roles else sum(said.values())
     if not abs(total - 1) < 1e-6:
-        return f"gives probabilities that sum to {total:g}; make it 1"
-    return ""
+        name = item.get("paradigm")
+        raise CogbiasError(
+            f"sim/{model}: its rule for {name} gives probabilities that sum to {total:g}; make it 1"
+        )
+    return said
 
 
 SPREAD = 0.25  # largest deviation of the strength of a planted bias in a cluster from 1
@@ -131,22 +124,16 @@ def answer_probabilities(
     item: Mapping[str, Any],  # a row of the items table
 ) -> dict[str, float]:  # label -> probability; for an open number, number -> probability
     "The exact distribution of a simulated participant over the answers to an item."
-    shown = [each["role"] for each in item["options"]]
-    if not shown and model in BLIND:
-        # an open number: anything that a person might say, or the smallest of it
-        numbers = sorted(rule_of("human", item)(full_content(item), shown), key=float)
-        return dict.fromkeys(numbers, 1 / len(numbers)) if model == "random" else {numbers[0]: 1.0}
-    if shown and model in BLIND:
-        chances = (
-            [1 / len(shown)] * len(shown)
-            if model == "random"
-            else [float(place == 0) for place in range(len(shown))]
-        )
-        return {each["label"]: p for each, p in zip(item["options"], chances)}
-    p = _decide_by_rule(model, item, shown)
+    shown = {each["label"]: each["role"] for each in item["options"]}
+    roles = [*shown.values()]
+    if model in BLIND:  # of an open number: anything that a person might say, or the smallest of it
+        may = [*shown] or sorted(rule_of("human", item)(full_content(item), roles), key=float)
+        even = dict.fromkeys(may, 1 / len(may))
+        return even if model == "random" else dict.fromkeys(shown, 0.0) | {may[0]: 1.0}
+    p = _decide_by_rule(model, item, roles)
     if model in ("human", "messy") and "rational" in _rules_of(item.get("paradigm") or ""):
-        p = _at_strength(p, _decide_by_rule("rational", item, shown), strength_in(item))
-    return {each["label"]: p[each["role"]] for each in item["options"]} if shown else p
+        p = _at_strength(p, _decide_by_rule("rational", item, roles), strength_in(item))
+    return {label: p[role] for label, role in shown.items()} if shown else p
 
 # %% ../../nbs/backends/sim.ipynb #b24eac73
 def temper(

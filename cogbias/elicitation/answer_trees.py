@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['ROUNDING', 'TWICE', 'Path', 'Place', 'AnswerTree', 'answer_tree', 'Token', 'NextTokens', 'NoDistribution',
-           'check_listed', 'Measured', 'Walk', 'measure', 'measured_answer', 'Vocabulary', 'walk_many']
+           'check_listed', 'Measured', 'Walk', 'walk_many', 'measure', 'measured_answer', 'Vocabulary']
 
 # %% ../../nbs/elicitation/01_answer_trees.ipynb #09982660
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -225,6 +225,35 @@ def _probability_not_listed(look: NextTokens) -> float:
         0.0, 1 - math.exp(look.end) - math.fsum(math.exp(token.logprob) for token in look.tokens)
     )
 
+# %% ../../nbs/elicitation/01_answer_trees.ipynb #f92f45a5
+Place = tuple[int, Path]  # index of a prompt, and a path after it
+
+
+def walk_many(
+    trees: Sequence[AnswerTree],  # one per prompt
+    look: Callable[[list[Place]], list[NextTokens]],  # the next tokens at many places
+    groups: Iterable[Sequence[int]],  # indices of the prompts that are computed together
+    tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
+) -> Iterator[tuple[int, Measured]]:  # index of the prompt, what arrived
+    "Measure many prompts, group by group, each group in rounds."
+    usual: dict[AnswerTree, Counter[Path]] = defaultdict(Counter)  # paths that were asked for
+    for group in groups:
+        walks, seen = {index: Walk(trees[index]) for index in group}, {}
+        ahead = [(at, path) for at in group for path in _more_than_half(usual[trees[at]])]
+        while places := [(at, path) for at in walks for path in walks[at].wanted(tolerance)]:
+            missing = [place for place in dict.fromkeys(places + ahead) if place not in seen]
+            ahead = []
+            seen |= zip(missing, look(missing) if missing else [], strict=True)
+            for at, path in places:
+                usual[trees[at]][path] += 1
+                walks[at].take(path, seen[at, path])
+        yield from ((at, walk.measured()) for at, walk in walks.items())
+
+
+def _more_than_half(asked: Mapping[Path, int]) -> list[Path]:
+    "Paths that more than half of the walks asked for; every walk asks for the root once."
+    return [path for path, count in asked.items() if count > asked[()] / 2]
+
 # %% ../../nbs/elicitation/01_answer_trees.ipynb #80640ff7
 def measure(
     tree: AnswerTree,  # of the options
@@ -232,11 +261,9 @@ def measure(
     tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
 ) -> Measured:
     "Measure the options of one prompt, one look after the other."
-    walk = Walk(tree)
-    while paths := walk.wanted(tolerance):
-        for path in paths:
-            walk.take(path, look(path))
-    return walk.measured()
+    looks = lambda places: [look(path) for _, path in places]  # noqa: E731
+    ((_, measured),) = walk_many([tree], looks, [[0]], tolerance)
+    return measured
 
 # %% ../../nbs/elicitation/01_answer_trees.ipynb #e95f5c72
 def measured_answer(
@@ -287,59 +314,3 @@ class Vocabulary:
                 if tree.follow(text + token) is not None
             )
         return self._places[place]
-
-# %% ../../nbs/elicitation/01_answer_trees.ipynb #1d589df3
-Place = tuple[int, Path]  # index of a prompt, and a path after it
-
-
-class _UsualPaths:
-    "Which paths the walks of each tree ask for."
-
-    def __init__(self) -> None:
-        self.asked: dict[AnswerTree, Counter[Path]] = {}
-
-    def learn(self, tree: AnswerTree, paths: Iterable[Path]) -> None:
-        "Take note of the paths that a walk asked for; every walk asks for the root once."
-        self.asked.setdefault(tree, Counter()).update(paths)
-
-    def likely(self, tree: AnswerTree) -> list[Path]:
-        "Paths that more than half of the walks asked for."
-        asked = self.asked.get(tree, {})
-        return [path for path, count in asked.items() if count > asked[()] / 2]
-
-# %% ../../nbs/elicitation/01_answer_trees.ipynb #3150a441
-def _walks_in_rounds(
-    trees: Mapping[int, AnswerTree],
-    look: Callable[[list[Place]], list[NextTokens]],
-    tolerance: float,
-    habits: _UsualPaths,
-) -> dict[int, Measured]:
-    "The walks of one group, in rounds."
-    walks, seen = {index: Walk(tree) for index, tree in trees.items()}, {}
-    ahead = [(index, path) for index, tree in trees.items() for path in habits.likely(tree)]
-    while wanted := {
-        index: paths for index, walk in walks.items() if (paths := walk.wanted(tolerance))
-    }:
-        places = [(index, path) for index, paths in wanted.items() for path in paths]
-        missing = [place for place in dict.fromkeys(places + ahead) if place not in seen]
-        ahead = []
-        seen |= zip(missing, look(missing) if missing else [], strict=True)
-        for index, paths in wanted.items():
-            habits.learn(trees[index], paths)
-            for path in paths:
-                walks[index].take(path, seen[index, path])
-    return {index: walk.measured() for index, walk in walks.items()}
-
-# %% ../../nbs/elicitation/01_answer_trees.ipynb #f92f45a5
-def walk_many(
-    trees: Sequence[AnswerTree],  # one per prompt
-    look: Callable[[list[Place]], list[NextTokens]],  # the next tokens at many places
-    groups: Iterable[Sequence[int]],  # indices of the prompts that are computed together
-    tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
-) -> Iterator[tuple[int, Measured]]:  # index of the prompt, what arrived
-    "Measure many prompts, group by group."
-    habits = _UsualPaths()
-    for group in groups:
-        yield from _walks_in_rounds(
-            {index: trees[index] for index in group}, look, tolerance, habits
-        ).items()

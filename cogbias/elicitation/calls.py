@@ -321,8 +321,6 @@ class _Caller:
     stop: threading.Event = field(default_factory=threading.Event)  # nobody waits any more
     tasks: SimpleQueue = field(default_factory=SimpleQueue)  # (index, request); None ends a thread
     arrived: SimpleQueue = field(default_factory=SimpleQueue)  # (index, answer or what was raised)
-    waited: float = 0.0  # seconds in which a request waited to be put again
-    waits_until: float = 0.0  # of the monotonic clock
 
     def start_thread(self) -> None:
         "One more thread that asks; it keeps no process from ending."
@@ -346,10 +344,7 @@ class _Caller:
         return len(tasks)
 
     def _sleep(self, seconds: float) -> None:
-        "Wait, as long as somebody waits for the answer; the time is counted once for all threads."
-        now = time.monotonic()
-        self.waited += max(0.0, now + seconds - max(now, self.waits_until))
-        self.waits_until = max(self.waits_until, now + seconds)
+        "Wait, as long as somebody waits for the answer."
         if self.stop.wait(seconds):
             raise NobodyWaits
 
@@ -413,8 +408,5 @@ def ask_all(
             raise reached
     finally:
         caller.stop.set()  # sleepers wake up and leave
-        if caller.waited >= SECONDS_WORTH_A_WORD:
-            name = getattr(who, "name", "its server")
-            _log.warning("%s: waited %.0f s in all to put requests again", name, caller.waited)
         for _ in range(concurrency):
             caller.tasks.put(None)

@@ -16,15 +16,7 @@ import pandas as pd
 
 from ..running.cells import effects_of
 from ..design import Paradigm, load_items, with_own_factors
-from cogbias.exchange.answers import (
-    Given,
-    Imported,
-    ImportedCell,
-    importer,
-    with_readings,
-)
-from .anchoring_llms import read_anchoring_llms
-from .bais import import_bais
+from .answers import Given, Imported, cell_of, importer, with_readings
 from .choices13k import read_choices13k
 from .described import save_datasets, save_psych_ds
 from .experiment import asked_of_people, save_experiment, save_survey
@@ -34,14 +26,14 @@ from .instructed_to_bias import import_instructed_to_bias
 from .lm_eval import read_samples, save_tasks
 from .malberg import import_malberg
 from .mohr import import_mohr
-from .pagliaro import import_pagliaro
 from .people import SAMPLES, read_sample
+from .published_answers import ABOUT, read_published
 from .rows import Written
-from ..folder import Folder, Recorded, requests
+from ..folder import Folder, requests
 from ..folder import items as items_of
 from ..folder import trials as trials_of
 from ..study.own_paradigms import know
-from ..participants import Answer, is_simulated
+from ..participants import Answer
 from cogbias.tables import (
     READ_BY_OTHERS,
     TABLES,
@@ -83,24 +75,19 @@ def read_tables(
             answer = Answer(**{each: row[each] for each in Answer._fields if each in row})
             read = tuple(row[each] for each in READ_BY_OTHERS if each in row) or None
             given.append(Given(row["item_id"], row["repeat"], answer, row["seed"], read))
-        first, ids = rows[0], list(dict.fromkeys(table["item_id"]))
-        said = (first[each] for each in ("backend", "model", "revision", "temperature"))
-        simulated = is_simulated(participant)
-        facts = {"answers": "imported from a table"}
-        who = Recorded(participant, *said, simulated, (first["method"],), {}, facts)
-        cells.append(ImportedCell(who, name, first["method"], ids, given))
+        said = ("method", "backend", "model", "temperature", "revision")
+        who = {each: rows[0][each] for each in said}
+        cells.append(cell_of(given, name, name=participant, source="imported from a table", **who))
     return Imported(f"answers of {Path(path).name}", items, cells)
 
 
 ANSWERED: Mapping[str, Callable[..., Imported]] = MappingProxyType(
     {
-        "anchoring-llms": importer(read_anchoring_llms),
-        "bais": import_bais,
         "choices13k": importer(read_choices13k),
         "inspect": importer(read_logs),
         "lm-eval": importer(read_samples),
         "malberg": import_malberg,
-        "pagliaro": import_pagliaro,
+        **{name: importer(partial(read_published, name)) for name in ABOUT},
         **{name: importer(partial(read_sample, name)) for name in SAMPLES},
         **dict.fromkeys((each.removeprefix(".") for each in TABLES), importer(read_tables)),
     }

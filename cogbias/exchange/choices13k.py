@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .answers import Given, Imported, ImportedCell
+from .answers import Given, Imported, cell_of
 from .people import read_people
 from .rows import as_published
-from ..folder import Recorded
 from ..participants import Answer
 from ..tables import item_table, option
 
@@ -36,21 +35,14 @@ def problems(
     "A row for each problem: lotteries A and B, gap (of the sure prize), p (of B), choices."
     cells = read_people(path).cells
     with as_published(str(path)):
-        flags = cells["Amb"].eq("True") | cells["Feedback"].eq("True")
-        known = cells[~flags & cells["LotNumB"].eq("1")]
-        table = known[["Problem", "n", "bRate", *sum(_OPTIONS.values(), ())]].apply(pd.to_numeric)
-    lotteries = {
-        label: [_lottery(*each) for each in table[[*columns]].to_numpy(float)]
-        for label, columns in _OPTIONS.items()
-    }
-    table = table.assign(**lotteries)
-    mean = {
-        label: np.array([sum(x * p for x, p in each) / 100 for each in lotteries[label]])
-        for label in _OPTIONS
-    }
-    sure = {label: table[label].map(len) == 1 for label in _OPTIONS}
-    gap = np.where(sure["A"], 1, -1) * (mean["A"] - mean["B"])
-    table = table.assign(gap=gap.round(9))
+        plain = cells[["Amb", "Feedback"]].ne("True").all(axis=1) & cells["LotNumB"].eq("1")
+        numbers = ["Problem", "n", "bRate", *sum(_OPTIONS.values(), ())]
+        table = cells.loc[plain, numbers].apply(pd.to_numeric)
+    for label, columns in _OPTIONS.items():
+        table[label] = [_lottery(*each) for each in table[[*columns]].to_numpy(float)]
+    both = table[[*_OPTIONS]]
+    sure, mean = both.map(len) == 1, both.map(lambda each: sum(x * p for x, p in each) / 100)
+    table["gap"] = (np.where(sure["A"], 1, -1) * (mean["A"] - mean["B"])).round(9)
     return table[(sure["A"] != sure["B"]) & (table["gap"] != 0)]
 
 # %% ../../nbs/exchange/choices13k.ipynb #e470ee62
@@ -112,14 +104,14 @@ def read_choices13k(
     items = item_table(PARADIGM, map(_item_row, asked.to_dict("records")))
     given = []
     for item, people, share in zip(items.to_dict("records"), asked["n"], asked["bRate"]):
-        roles = [each["role"] for each in item["options"]]
         of_b = round(5 * people * share)
         for repeat in range(5 * people):
-            place = int(repeat < of_b)
-            answer = Answer("ok", "AB"[place], choice="AB"[place], role=roles[place])
-            given.append(Given(item["item_id"], repeat, answer))
-    facts = {"answers": "of people, imported from shares"}
-    who = Recorded(NAME, "people", "choices13k", None, None, False, ("text",), {}, facts)
-    cell = ImportedCell(who, PARADIGM, "text", [*items["item_id"]], given)
+            chosen = item["options"][int(repeat < of_b)]
+            label, role = chosen["label"], chosen["role"]
+            given.append(
+                Given(item["item_id"], repeat, Answer("ok", label, choice=label, role=role))
+            )
+    source = "of people, imported from shares"
+    cell = cell_of(given, PARADIGM, "text", NAME, "people", "choices13k", source)
     found = f"{len(asked):,} of {len(table):,} problems with a sure prize have a partner"
     return Imported("answers of people/choices13k", {PARADIGM: items}, [cell], [found])

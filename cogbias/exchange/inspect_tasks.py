@@ -19,7 +19,7 @@ from ..design import Paradigm, paradigms
 from ..effects import headlines
 from ..elicitation.server import messages_of
 from .answers import Given, Imported, keep_imported
-from .inspect_logs import DECLARED, METRICS, cell_of, score_of
+from .inspect_logs import DECLARED, METRICS, cell_of_log, score_of
 from ..participants import answer_from_text
 from ..participants.trials import rows_of
 from ..running.cells import effects_of
@@ -35,7 +35,7 @@ def headline_of(
         return dict.fromkeys(METRICS, nan)
     name, offered = table["paradigm"].iloc[0], {row["item_id"]: row for row in rows_of(table)}
     given = [Given(key, 0, answer_from_text(offered[key], text)) for key, text in texts.items()]
-    found = Imported("a run of inspect", {name: table}, [cell_of("model", None, name, given)])
+    found = Imported("a run of inspect", {name: table}, [cell_of_log("model", None, name, given)])
     with TemporaryDirectory() as place:
         keep_imported(found, Path(place))
         (row,) = headlines(effects_of(place, save=False)).to_dict("records")

@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from .rows import as_published, csv_records
+from .rows import LARGEST_FILE, as_published
+from ..tables import check_file
 
 # %% ../../nbs/exchange/mohr.ipynb #e797eecc
 VARIANTS = MappingProxyType(
@@ -43,19 +44,10 @@ def import_mohr(
 ) -> pd.DataFrame:  # one row per experiment
     "The effects of Mohr's eight experiments."
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-    rows = []
-    for record in csv_records(file, file.name):
-        with as_published(record.place):
-            cells = record.cells
-            row = {
-                "paradigm": f"classic/{BIASES[cells['bias']]}",
-                "participant": cells["model"],
-                "variant": VARIANTS[cells["scenario"]],
-                "temperature": float(cells["temperature"]),
-                "n_control": int(cells["sample_size_1"]),
-                "n_treatment": int(cells["sample_size_2"]),
-                "detected": float(cells["bias_detected"]),
-                "capped": float(cells["bias_detected_mod"]),
-            }
-        rows.append(row)
-    return pd.DataFrame(rows)
+    names = {"model": "participant", "sample_size_1": "n_control", "sample_size_2": "n_treatment"}
+    names |= {"bias_detected": "detected", "bias_detected_mod": "capped"}
+    with as_published(str(file)):
+        table = pd.read_csv(check_file(file, LARGEST_FILE)).rename(columns=names)
+        table["paradigm"] = "classic/" + table["bias"].map(BIASES.__getitem__)
+        table["variant"] = table["scenario"].map(VARIANTS.__getitem__)
+        return table[["paradigm", "participant", "variant", "temperature", *[*names.values()][1:]]]

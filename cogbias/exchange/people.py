@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..design import Paradigm, selected, with_people
-from .answers import Given, Imported, ImportedCell, keep_imported
+from .answers import Given, Imported, cell_of, keep_imported
 from .rows import LARGEST_FILE
-from ..folder import Recorded
 from ..participants import Answer, answer_from_text
 from ..running.cells import effects_of
 from ..running.front_door import paradigm as paradigm_called
@@ -249,10 +248,8 @@ def read_answers(
             "column, as in --columns answer=COLUMN"
         )
     given = [Given(item_id, 0, answer) for item_id, answer in zip(made["item_id"], answers)]
-    facts = {"answers": "of people, imported from a table"}
-    name = participant.removeprefix("people/")
-    who = Recorded(participant, "people", name, None, None, False, ("text",), {}, facts)
-    cell = ImportedCell(who, asked.name, "text", [*made["item_id"]], given)
+    who = participant, "people", participant.removeprefix("people/")
+    cell = cell_of(given, asked.name, "text", *who, "of people, imported from a table")
     certain = columns | (OURS if table.kind == "jsPsych" else {})
     guessed = {each: "" if certain.get(each) == found[each] else " (guessed)" for each in found}
     named = [f"{each} = {column}{guessed[each]}" for each, column in found.items()]

@@ -95,11 +95,14 @@ def _training_of(outputs: Path, participant: str) -> Training | None:
     "How an encoder of a study was trained; None for others."
     if not participant.startswith("encoder/"):
         return None
-    from cogbias.training.trained_encoders import stored_training, training_words
-    from cogbias.training import draw_trace
+    from cogbias.training.trained_encoders import stored_training, title_of, training_words
+    from cogbias.training import draw_learning
 
     trained = stored_training(outputs, participant)
-    return Training(partial(draw_trace, trained), training_words(trained)) if trained else None
+    if trained is None:
+        return None
+    drawn = partial(draw_learning, {title_of(trained): [trained]})
+    return Training(drawn, training_words(trained))
 
 
 def report_on_cell(

@@ -5,8 +5,7 @@
 # %% auto #0
 __all__ = ['SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_VALIDATION', 'SWAG_ACCURACY', 'SWAG', 'swag_questions',
            'instances_as_questions', 'Recipe', 'make_recipe', 'seeded', 'load_learner', 'pair_logits',
-           'last_checkpoint', 'Trained', 'read_trained', 'learn', 'fine_tune', 'write_model', 'draw_trace',
-           'draw_learning']
+           'last_checkpoint', 'Trained', 'read_trained', 'learn', 'fine_tune', 'write_model', 'draw_learning']
 
 # %% ../../nbs/08_training.ipynb #b343812f
 import json
@@ -32,7 +31,6 @@ from cogbias.backends.encoder import (
     load_encoder,
     longest_text,
 )
-from ..participants import mark_of
 from ..settings import AtLeastOne, Seed, Setting, check_settings
 from ..tables import CogbiasError, check_columns, check_known, shortened
 
@@ -189,23 +187,19 @@ def make_recipe(
 @contextmanager
 def seeded(
     seed: int,  # of every draw in the block
-    threads: int = 1,  # of the processor
+    threads: int = 1,  # of the processor, in the block
 ) -> Iterator[None]:
-    "A block whose draws are its own; outside, all goes on as if it had not been."
+    "A block whose draws are its own."
     import torch
+    from transformers import set_seed
 
-    states, before = (random.getstate(), np.random.get_state()), torch.get_num_threads()
-    with torch.random.fork_rng():
-        random.seed(seed)
-        np.random.seed(seed % 2**32)
-        torch.manual_seed(seed)
-        torch.set_num_threads(threads)
-        try:
-            yield
-        finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])
-            torch.set_num_threads(before)
+    before = torch.get_num_threads()
+    set_seed(seed % 2**32)
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 # %% ../../nbs/08_training.ipynb #c8eca3e2
 def load_learner(
@@ -418,8 +412,9 @@ def _arguments_of_trainer(recipe: Recipe, folder: Path, dev: bool) -> Any:
 def _too_large(source: str, recipe: Recipe) -> CogbiasError:
     "The error for a step that does not fit into memory."
     tried = recipe.batch // recipe.parts
-    more = [each for each in range(recipe.parts + 1, recipe.batch + 1) if not recipe.batch % each]
-    remedy = f"set parts = {more[0]}" if more else "use a smaller model or another machine"
+    remedy = (
+        f"set parts to a divisor of {recipe.batch} above {recipe.parts}, or take a smaller model"
+    )
     return CogbiasError(f"{source}: out of memory with {tried} questions at a time; {remedy}")
 
 # %% ../../nbs/08_training.ipynb #9dd60731
@@ -582,29 +577,6 @@ def write_model(
 def _wrapped(title: str) -> str:
     "A title in lines that fit a panel."
     return "\n".join(textwrap.fill(line, 30) for line in title.splitlines())
-
-
-def draw_trace(
-    trained: Trained,  # as fine_tune returns it
-) -> Any:  # the axes
-    "Loss and accuracy of a training."
-    import matplotlib.pyplot as plt
-
-    _, axes = plt.subplots(figsize=(6, 3))
-    record = trained.record
-    for name, label, marker in (
-        ("loss", "mean loss", ""),
-        ("dev_accuracy", "development accuracy", "o"),
-    ):
-        seen = trained.trace.dropna(subset=name)
-        axes.plot(seen["step"], seen[name], marker=marker, label=label)
-    if record["recipe"]["stop"] is not None:
-        axes.axhline(record["recipe"]["stop"], linestyle=":", color="0.3", label="ends here")
-    axes.axvline(record["kept_step"], linestyle="--", color="0.3", label="kept")
-    axes.set(xlabel="step", ylim=(0, None))
-    axes.set_title("\n".join(filter(None, [trained.folder.name, mark_of(record)])), fontsize=10)
-    axes.legend(frameon=False)
-    return axes
 
 
 def draw_learning(

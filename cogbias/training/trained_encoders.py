@@ -6,7 +6,7 @@
 __all__ = ['VALUES', 'TASKS', 'DEFAULT', 'TOLD', 'UNTOLD', 'CORPORA', 'HUB', 'MADE_LIKE_SWAG', 'TrainedName', 'trained_name',
            'Training', 'make_training', 'stage_recipe', 'task_questions', 'corpus', 'vocabulary_texts', 'made_of',
            'model_folder_of', 'with_checkpoints', 'published_accuracy', 'missing_starts', 'TrainedEncoders',
-           'train_encoders', 'stored_training', 'stored_trainings', 'first_stages', 'training_words']
+           'train_encoders', 'stored_training', 'title_of', 'stored_trainings', 'first_stages', 'training_words']
 
 # %% ../../nbs/training/01_trained_encoders.ipynb #50885ddb
 from collections.abc import Iterable, Mapping, Sequence
@@ -467,21 +467,13 @@ def train_encoders(
     models.mkdir(parents=True, exist_ok=True)
     with FileLock(models / ".lock"):
         missing = [name for name in names if _trained_for(study, models, name) is None]
-        defaults = [name for name in missing if name.task == DEFAULT]
-        for part in (defaults, _longest_first(missing)):
+        first = [name for name in missing if name.task == DEFAULT]
+        for part in (first, [name for name in missing if name not in first]):
             alone = jobs == 1 or len(part) == 1  # bars of several would overwrite each other
             tasks = [(study, name, models, progress and alone) for name in part]
             failed += spread(_train_one, tasks, jobs, None, _killed_in_words)
     rows = [_row_of_encoder(name, _trained_for(study, models, name)) for name in names]
     return TrainedEncoders(pd.DataFrame(rows), [line for line in failed if line])
-
-
-def _longest_first(names: Iterable[TrainedName]) -> list[TrainedName]:
-    "Those that learn a task, the longest trainings first, so that no process waits at the end."
-    return sorted(
-        (name for name in names if name.task != DEFAULT),
-        key=lambda name: (-name.task.count("+"), name.task.startswith("value_")),
-    )
 
 
 def _killed_in_words(study: Study, name: TrainedName, *_: Any) -> str:
@@ -516,10 +508,12 @@ def stored_training(
     return found[0] if found else None
 
 
-def _title_of(name: TrainedName, record: Mapping[str, Any]) -> str:
+def title_of(
+    trained: Trained,
+) -> str:  # in two lines where somebody else than its publisher made it
     "An encoder without its task, and who made it."
-    made = mark_of(record)
-    return f"{name.base} ({made})" if made else name.base
+    made = mark_of(trained.record)
+    return trained.folder.name.partition("@")[0] + (f"\n({made})" if made else "")
 
 
 def stored_trainings(
@@ -531,8 +525,7 @@ def stored_trainings(
     for each in sorted(set(participants)):
         trained = stored_training(outputs, each)
         if trained and trained.record["task"] != DEFAULT:
-            title = _title_of(trained_name(f"encoder/{trained.folder.name}"), trained.record)
-            found.setdefault(title.replace(" (", "\n("), []).append(trained)
+            found.setdefault(title_of(trained), []).append(trained)
     return found
 
 
@@ -541,27 +534,23 @@ def first_stages(
     participants: Iterable[str],  # names
 ) -> pd.DataFrame:  # one row for each encoder
     "What the first stages came to, beside the paper where that speaks of the same."
-    rows = {}
-    for each in sorted(set(participants)):
-        if trained := stored_training(outputs, each):
-            record = trained.record | trained.record.get("first", {})
-            row = _first_stage(trained_name(f"encoder/{trained.folder.name}"), record)
-            rows[tuple(row.values())] = row
-    return pd.DataFrame(rows.values())
-
-
-def _first_stage(name: TrainedName, record: Mapping[str, Any]) -> dict[str, str]:
-    "A row about the first stage of one encoder."
-    train, dev, share = *record["questions"].values(), record["dev_accuracy"]
-    low, high = wilson(share * dev, dev)
-    published = published_accuracy(name.architecture, record)
-    source = record["swag"] if _is_swag(record) else f"not SWAG: {record['swag']}"
-    return {
-        "encoder": _title_of(name, record),
-        "learnt from": f"{train:,} instances ({source})",
-        "validation accuracy": f"{share:.1%} [{low:.1%} to {high:.1%}] of {dev:,}",
-        "published": "none of this kind" if published is None else f"{published:.0%}",
-    }
+    rows = []
+    asked = (stored_training(outputs, each) for each in sorted({*participants}))
+    for trained in filter(None, asked):
+        record = trained.record | trained.record.get("first", {})
+        train, dev, share = *record["questions"].values(), record["dev_accuracy"]
+        low, high = wilson(share * dev, dev)
+        name = trained_name(f"encoder/{trained.folder.name}")
+        published = published_accuracy(name.architecture, record)
+        source = record["swag"] if _is_swag(record) else f"not SWAG: {record['swag']}"
+        row = {
+            "encoder": title_of(trained).replace("\n", " "),
+            "learnt from": f"{train:,} instances ({source})",
+            "validation accuracy": f"{share:.1%} [{low:.1%} to {high:.1%}] of {dev:,}",
+            "published": "none of this kind" if published is None else f"{published:.0%}",
+        }
+        rows.append(row)
+    return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
 
 
 def training_words(
