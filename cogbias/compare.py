@@ -495,10 +495,9 @@ def difference_sentence(
 ) -> str:
     "One difference in words."
     why = words_in(row, "detail") or words_in(row, "status").replace("_", " ")
-    if row["larger"] == "tied":
-        return f"{row['first']} and {row['second']} are tied: {why}"
-    if pd.isna(row["estimate"]):
-        return f"{row['first']} and {row['second']}: {why}"
+    tied = row["larger"] == "tied"
+    if tied or pd.isna(row["estimate"]):
+        return f"{row['first']} and {row['second']}{' are tied' if tied else ''}: {why}"
     known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
     ends = ", ".join(signed(row[name], DIGITS) for name in ("ci_low", "ci_high"))
     size = f"{signed(row['estimate'], DIGITS)}{f' [{ends}]' if known else ''} {row['unit']}"

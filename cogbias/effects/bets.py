@@ -227,18 +227,12 @@ def rows_beside(
 def accuracy(
     contrast: Contrast,  # its kind is one of _MAIN_BAR
     rows: Rows,  # from read_prompts
-) -> Found | Estimate:  # the estimate, and one for each bar
+) -> Found:  # the estimate, and one for each bar
     "Share of right answers, alone or beyond what is had for nothing."
     part, published = rows.part(rows["weight"] > 0), contrast.kind == "z_against_chance"
     credit, main = part["score"], _MAIN_BAR[contrast.kind]
     right = float(credit.sum())
-    if published and right % 1:
-        said = "options tie; the published test needs the first of them to win: replication=True"
-        return nothing("undefined", said, method="z against chance")
     every = bars(contrast, part)
-    if main not in every:
-        none = "no question has a kind, so there is no type to know"
-        return nothing("undefined", none, method="accuracy")
     tested = tested_against(part, credit, every, published)
     share, gain = tested[main]
     found = gain if contrast.unit == ACCURACY_GAIN else share

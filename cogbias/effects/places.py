@@ -69,9 +69,7 @@ class OrdersRead(NamedTuple):
         "Whether what was read in one order is nearly all at one place, and no pair denies it."
         many = self.alone.sum() > ALONE * len(self.prompts)
         return bool(
-            many
-            and not self.locked < 0.5
-            and self.shares[self.alone].mean(axis=0).max() > MOST
+            many and not self.locked < 0.5 and self.shares[self.alone].mean(axis=0).max() > MOST
         )
 
 
