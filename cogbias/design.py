@@ -433,7 +433,9 @@ def moved_targets(
     by = ["cluster", "offered", "condition"]
     targets = told.groupby(by, sort=False)["target"].agg(lambda each: set().union(*each)).unstack()
     both = targets.dropna()
-    moved = both[both[contrast.treatment] != both[contrast.control]] if len(both.T) == 2 else both[:0]
+    moved = (
+        both[both[contrast.treatment] != both[contrast.control]] if len(both.T) == 2 else both[:0]
+    )
     return [*dict.fromkeys(moved.index.get_level_values("cluster"))]
 
 

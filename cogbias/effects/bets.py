@@ -29,7 +29,7 @@ from cogbias.stats.bets import (
 )
 from ..stats.chance import z_against_chance
 from ..stats.crossed import crossed_mean
-from ..stats.estimates import Estimate, joined, nothing
+from ..stats.estimates import Estimate, cut_at, joined, nothing
 from ..stats.shared_things import shared_difference, shared_share
 
 # %% ../../nbs/effects/05_bets.ipynb #054ce1fb
@@ -154,10 +154,7 @@ def _mean_over_crossed_things(
     "Mean of a score of every question, with both things of a question resampled."
     units = rows["cluster"], second_unit(rows)
     found = crossed_mean(score, *units, None, ends, null, unit="probability")
-    low, high = np.clip([found.ci_low, found.ci_high], *ends)
-    cut = low > found.ci_low or high < found.ci_high
-    detail = joined(found.detail, "interval cut at the end of the scale" if cut else "")
-    return replace(found, ci_low=float(low), ci_high=float(high), detail=detail)
+    return replace(cut_at(found, *ends, "end"), status=found.status)
 
 
 def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, Estimate]:

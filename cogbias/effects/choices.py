@@ -140,11 +140,8 @@ def clusters_left_out(contrast: Contrast, dropped: int) -> str:  # empty where t
     "How many clusters are left out, and why."
     if not dropped:
         return ""
-    if contrast.fewest <= 1:
-        lacking = "this measure" if contrast.outcome == "value" else "a condition"
-        return f"{dropped} clusters lack {lacking}"
-    few = f"fewer than {contrast.fewest} readable answers that count in a condition"
-    return f"{dropped} of the clusters left out: {few}"
+    few = f": fewer than {contrast.fewest} readable answers that count in a condition"
+    return f"{dropped} clusters lack this measure{few if contrast.fewest > 1 else ''}"
 
 
 def _over_clusters(contrast: Contrast, found: ClusterEffects, test: bool) -> Estimate:
@@ -366,7 +363,7 @@ ESTIMATORS = {
         these=these_prompts,
     ),
     "pooled": Estimator("published score: shares pooled over all prompts of a cell", pooled),
-    "accuracy": Estimator("share of right judgments", accuracy, weights=True),
+    "accuracy": Estimator("share of right judgments", accuracy),
     "criterion_shift": Estimator(
         "shift of the criterion of signal detection", signal_shift, bounded=False
     ),

@@ -198,7 +198,6 @@ ESTIMATORS = {
         meaning,
         number_measure,
         "numbers",
-        control=True,
         factor="anchor" if name.startswith("anchor") else None,
         bounded=name != "anchor_pull",
         clusters=number_clusters,
@@ -207,5 +206,5 @@ ESTIMATORS = {
     for name, meaning in _MEASURES.items()
 }
 ESTIMATORS["standardised"] = Estimator(
-    "Cohen's d of all answers", standardised, "numbers", control=True, bounded=False
+    "Cohen's d of all answers", standardised, "numbers", bounded=False
 )

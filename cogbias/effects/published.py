@@ -87,7 +87,6 @@ ESTIMATORS = {
         "published index without a sign (Pagliaro 2026), on the published reading",
         published_susceptibility,
         "readings",
-        control=True,
         bounded=False,
     ),
 }

@@ -174,6 +174,5 @@ _MEANINGS = {
     "rating_m_corrected": "the same with corrected parameters",
 }
 ESTIMATORS = {
-    name: Estimator(meaning, rating, "pairs", control=True, gap=rating_gap)
-    for name, meaning in _MEANINGS.items()
+    name: Estimator(meaning, rating, "pairs", gap=rating_gap) for name, meaning in _MEANINGS.items()
 }

@@ -58,9 +58,7 @@ class Estimator:
     meaning: str  # what it estimates
     estimate: Callable[[Contrast, Any], Estimate | Found]  # (contrast, what it reads) -> result
     reads: str = "prompts"  # one of READS
-    control: bool = False  # it compares two conditions
     factor: str | None = None  # it reads this column of the items
-    weights: bool = False  # it needs to know which strata stand against which
     bounded: bool = True  # the more answers speak for the bias, the larger it is
     # what clusters show, (contrast, rows) -> ClusterEffects, where it is made of clusters
     clusters: Callable[..., Any] | None = None

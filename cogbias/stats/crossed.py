@@ -30,7 +30,6 @@ from cogbias.stats.estimates import (
     critical_value,
     is_dust,
     joined,
-    nothing,
     settled,
     two_sided_p,
     with_t,
@@ -222,9 +221,6 @@ def crossed_mean(
     "Mean of scores whose units are of two kinds that may cross, with its t interval and test."
     score = np.asarray(score, float)
     weight = np.ones(len(score)) if weight is None else np.asarray(weight, float)
-    if not (weight > 0).any():
-        none = "no score has a positive weight"
-        return nothing("no_valid_answers", none, method=_METHODS[0], unit=unit)
     spread = two_way_spread(score, first, second, weight)
     fewest = min(int(each.max()) + 1 for each in spread.units)
     parts = (np.array([each]) for each in (spread.mean, spread.variance, fewest))
