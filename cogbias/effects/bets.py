@@ -62,10 +62,8 @@ def things_of_questions(rows: Rows) -> tuple[np.ndarray, np.ndarray | None]:
 def question_mean(
     rows: Rows,  # prompts
     values: np.ndarray,  # of every prompt, shape (n,)
-) -> float:  # nan where there is no prompt
+) -> float:
     "Mean over the published questions, each over the orders that are there; else over prompts."
-    if not len(rows):
-        return np.nan
     return float((_over_orders(rows, values) if are_published_questions(rows) else values).mean())
 
 # %% ../../nbs/effects/05_bets.ipynb #639b22b4
@@ -74,7 +72,7 @@ class Bar(NamedTuple):
 
     words: str  # which policy it is
     score: np.ndarray  # of every prompt, shape (n,)
-    height: float  # their mean, as that of the answers is taken; nan where there is none
+    height: float  # their mean, as that of the answers is taken
 
     def __str__(self) -> str:
         return f"{self.words}: {self.height:.2f}"
@@ -102,7 +100,6 @@ def bars_of(
 ) -> dict[str, Bar]:  # by name; type_only where questions have a kind
     "What guessing, the best policy and a knowledge of the type alone score."
     whole = rows.whole.part(rows.whole["weight"] > 0)
-    whole = whole if len(whole) else rows.whole
     here = np.searchsorted(whole.item, rows.item)
 
     def best_of(part: Rows) -> tuple[str, np.ndarray]:

@@ -49,7 +49,6 @@ def weighted_means(
     groups = [np.asarray(part.answers, float) for part in parts]
     weight = np.array([part.weight for part in parts], float)
     estimate = float(weight @ [each.mean() for each in groups])
-    known["n"] = sum(map(len, groups))
     if (short := _too_few(groups, estimate, 2, known)) is not None:
         return short
     said = _constant_words(groups)
@@ -75,7 +74,6 @@ def resampled_medians(
     "A measure of the medians of some prompts, with its percentile interval."
     known = {"method": "medians of prompts, percentile bootstrap", "unit": unit, "target": "F"}
     groups = [np.asarray(each, float) for each in groups]
-    known["n"] = sum(map(len, groups))
     estimate = float(measure(np.array([[np.median(each) for each in groups]]))[0])
     if (short := _too_few(groups, estimate, FEWEST_FOR_MEDIANS, known)) is not None:
         return short

@@ -40,8 +40,8 @@ def _long(table: pd.DataFrame) -> pd.DataFrame:
 def _tested(table: pd.DataFrame, value: float, p_value: float, **known: str) -> Estimate:
     "A number with its test; few models are flagged."
     few = {"status": "few_clusters", "detail": f"{len(table)} models"} if len(table) < 6 else {}
-    counts = {"n": table.size, "n_clusters": len(table)}
-    return Estimate(float(value), p_value=float(p_value), **counts, **few, **known)
+    known |= few | {"n_clusters": len(table)}
+    return Estimate(float(value), p_value=float(p_value), **known)
 
 
 def variation(

@@ -92,7 +92,7 @@ def shared_share(
     "Share of right answers to questions that share things, with its score interval and test."
     credit = np.asarray(credit, float)
     size, share, worth = len(credit), float(credit.mean()), independent_worth(credit, first, second)
-    known = {"method": "wilson, shared things", "target": "F", "n": size, "n_clusters": size}
+    known = {"method": "wilson, shared things", "target": "F", "n_clusters": size}
     if isnan(worth):
         return Estimate(share, status="too_few_clusters", detail=_ONE_THING, **known)
     low, high = wilson(share * worth, worth)
@@ -124,8 +124,7 @@ def shared_difference(
     "Difference of two shares of right answers to the same questions, which share things."
     pair = np.asarray(one, float), np.asarray(other, float)
     size, apart = len(pair[0]), float((pair[0] - pair[1]).mean())
-    known = {"method": "newcombe paired, shared things", "target": "F"}
-    known |= {"n": size, "n_clusters": size}
+    known = {"method": "newcombe paired, shared things", "target": "F", "n_clusters": size}
     worth = tuple(independent_worth(credit, first, second) for credit in pair)
     if isnan(min(worth)):
         return Estimate(apart, status="too_few_clusters", detail=_ONE_THING, **known)

@@ -99,7 +99,6 @@ def cohens_d(
     post, pre = treatment, control
     method = "exact distributions" if exact else "noncentral t"
     known = {"method": f"cohens d, {method}", "unit": "pooled SD", "target": "F"}
-    known |= {} if exact else {"n": post.n + pre.n}
     undefined = _why_undefined(post, pre, exact, known)
     if undefined is not None:
         return undefined
