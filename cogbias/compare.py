@@ -353,18 +353,15 @@ def _corrected(table: pd.DataFrame, from_people: bool) -> pd.DataFrame:
     "Differences of one family with corrected p-values, and who is larger or like people."
     p, apart = table["p_value"].astype(float), table["likeness"].dropna().to_dict()
     alone = [apart[row].tests if row in apart else ClaimTests(p[row], np.nan) for row in p.index]
-    method = Analysis.adjustment if from_people else "holm"
-    tests = [ClaimTests(*both) for both in adjust_claims(alone, method)]
-    words = [
-        apart[row].word(both, Analysis.alpha) if row in apart else None
-        for row, both in zip(p.index, tests)
-    ]
-    tested, of = int(p.notna().sum()), table["paradigm"].nunique()
+    tests = adjust_claims(alone, Analysis.adjustment if from_people else "holm")
+    corrected = {row: ClaimTests(*both) for row, both in zip(p.index, tests)}
+    words = {row: each.word(corrected[row], Analysis.alpha) for row, each in apart.items()}
+    tested = counted(int(p.notna().sum()), "tested difference")
+    within = counted(table["paradigm"].nunique(), "paradigm")
     table = table.assign(
-        p_adjusted=[both.zero for both in tests],
+        p_adjusted=tests[:, 0],
         likeness=pd.Series(words, p.index, object),
-        family=f"{counted(tested, 'tested difference')} {_FAMILIES[from_people]}"
-        f" in {counted(of, 'paradigm')}",
+        family=f"{tested} {_FAMILIES[from_people]} in {within}",
     )
     larger = []
     for row in table.to_dict("records"):
@@ -495,10 +492,9 @@ def difference_sentence(
 ) -> str:
     "One difference in words."
     why = words_in(row, "detail") or words_in(row, "status").replace("_", " ")
-    if row["larger"] == "tied":
-        return f"{row['first']} and {row['second']} are tied: {why}"
-    if pd.isna(row["estimate"]):
-        return f"{row['first']} and {row['second']}: {why}"
+    tied = row["larger"] == "tied"
+    if tied or pd.isna(row["estimate"]):
+        return f"{row['first']} and {row['second']}{' are tied' if tied else ''}: {why}"
     known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
     ends = ", ".join(signed(row[name], DIGITS) for name in ("ci_low", "ci_high"))
     size = f"{signed(row['estimate'], DIGITS)}{f' [{ends}]' if known else ''} {row['unit']}"

@@ -192,9 +192,6 @@ def check_items(
     return items
 
 
-_TABLES_KEPT = 4  # of one design: few arguments occur in a process
-
-
 def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
     "The items() of a paradigm: each table checked as it is made, once for the same arguments."
     make = getattr(paradigm.items, "unchecked", paradigm.items)
@@ -218,8 +215,6 @@ def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
             return checked(named)
         if key not in made:
             made[key] = checked(named)
-            for oldest in [*made][:-_TABLES_KEPT]:
-                del made[oldest]
         return made[key].copy()
 
     items.unchecked = make
@@ -427,18 +422,21 @@ def moved_targets(
     target_role: str,  # of the options
 ) -> list[str]:  # names
     "Clusters in which another one of the same options is the target under treatment."
-    found: dict[tuple, dict[str, set[str]]] = {}
-    rows = selected(items, contrast)[["cluster", "condition", "options"]]
-    for cluster, condition, options in rows.itertuples(index=False):
-        offered = tuple(sorted(each["text"] for each in options))
-        targets = found.setdefault((cluster, offered), {}).setdefault(condition, set())
-        targets |= {each["text"] for each in options if each["role"] == target_role}
-    moved = [
-        cluster
-        for (cluster, _), targets in found.items()
-        if len(targets) == 2 and targets[contrast.treatment] != targets[contrast.control]
-    ]
-    return [*dict.fromkeys(moved)]
+    rows = selected(items, contrast)
+    told = rows[["cluster", "condition"]].assign(
+        offered=[tuple(sorted(each["text"] for each in shown)) for shown in rows["options"]],
+        target=[
+            {each["text"] for each in shown if each["role"] == target_role}
+            for shown in rows["options"]
+        ],
+    )
+    by = ["cluster", "offered", "condition"]
+    targets = told.groupby(by, sort=False)["target"].agg(lambda each: set().union(*each)).unstack()
+    both = targets.dropna()
+    moved = (
+        both[both[contrast.treatment] != both[contrast.control]] if len(both.T) == 2 else both[:0]
+    )
+    return [*dict.fromkeys(moved.index.get_level_values("cluster"))]
 
 
 def moved_target_line(

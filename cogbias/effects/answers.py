@@ -213,7 +213,7 @@ def answered(
     item = np.array([layout.row.get(each, -1) for each in trials["item_id"].tolist()], int)
     if (item < 0).any():
         trials, item = trials[item >= 0], item[item >= 0]
-    ok = [each == "ok" for each in trials["status"].tolist()]
+    ok = (trials["status"] == "ok").to_numpy(bool)
     told = zip(ok, trials["p"].tolist(), trials["choice"].tolist())
     said = [
         (p if isinstance(p, dict) else {choice: 1.0}) if read else {} for read, p, choice in told
@@ -228,10 +228,10 @@ def answered(
         layout,
         item,
         p,
-        np.array(ok, bool),
+        ok,
         mass,
         np.where(p.sum(axis=1) > 0, expected, number),  # a number in words has no option
-        np.array([each in EXACT for each in trials["method"].tolist()], bool),
+        trials["method"].isin(EXACT).to_numpy(bool),
         _by_place([each if isinstance(each, dict) else {} for each in raw], layout, item, np.nan),
         layout.column("answered_by")[item] if "answered_by" in layout else np.full(len(item), None),
     )
@@ -280,9 +280,9 @@ class Rows:
         code, levels = self.code(name), self.layout.code(name)[1]
         return levels[np.bincount(code[code >= 0], minlength=len(levels)) > 0]
 
-    def at(self, name: str, level: Any) -> np.ndarray:
-        "Where a factor has a level, shape (n,)."
-        return self.layout.at(name, level)[self.item]
+    def at(self, name: str, *levels: Any) -> np.ndarray:
+        "Where a factor has one of these levels, shape (n,)."
+        return self.layout.at(name, *levels)[self.item]
 
     @property
     def unit(self) -> np.ndarray:
@@ -484,10 +484,9 @@ def read_pairs(
     answers = answers.by_prompt()
     asked = answers.asked(contrast)
     rows = Rows(answers, asked)
-    sides = pd.DataFrame({"pair": rows.code("pair_id"), "item": asked})
-    treated = rows.at("condition", contrast.treatment)
-    pairs = sides[treated].merge(sides[~treated], on="pair")
-    first, second = pairs["item_x"].to_numpy(), pairs["item_y"].to_numpy()
+    pair, treated = rows.code("pair_id"), rows.at("condition", contrast.treatment)
+    ours, theirs = np.nonzero(pair[treated][:, None] == pair[~treated])
+    first, second = asked[treated][ours], asked[~treated][theirs]
     chances = by_value(answers.layout, np.arange(len(answers.layout)), answers.means(answers.p))
     unread = 1 - answers.n_valid / np.maximum(answers.n_trials, 1)
     read = (answers.n_valid[first] > 0) & (answers.n_valid[second] > 0)

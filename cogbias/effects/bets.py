@@ -29,7 +29,7 @@ from cogbias.stats.bets import (
 )
 from ..stats.chance import z_against_chance
 from ..stats.crossed import crossed_mean
-from ..stats.estimates import Estimate, joined, nothing
+from ..stats.estimates import Estimate, cut_at, joined, nothing
 from ..stats.shared_things import shared_difference, shared_share
 
 # %% ../../nbs/effects/05_bets.ipynb #054ce1fb
@@ -62,10 +62,8 @@ def things_of_questions(rows: Rows) -> tuple[np.ndarray, np.ndarray | None]:
 def question_mean(
     rows: Rows,  # prompts
     values: np.ndarray,  # of every prompt, shape (n,)
-) -> float:  # nan where there is no prompt
+) -> float:
     "Mean over the published questions, each over the orders that are there; else over prompts."
-    if not len(rows):
-        return np.nan
     return float((_over_orders(rows, values) if are_published_questions(rows) else values).mean())
 
 # %% ../../nbs/effects/05_bets.ipynb #639b22b4
@@ -74,7 +72,7 @@ class Bar(NamedTuple):
 
     words: str  # which policy it is
     score: np.ndarray  # of every prompt, shape (n,)
-    height: float  # their mean, as that of the answers is taken; nan where there is none
+    height: float  # their mean, as that of the answers is taken
 
     def __str__(self) -> str:
         return f"{self.words}: {self.height:.2f}"
@@ -102,7 +100,6 @@ def bars_of(
 ) -> dict[str, Bar]:  # by name; type_only where questions have a kind
     "What guessing, the best policy and a knowledge of the type alone score."
     whole = rows.whole.part(rows.whole["weight"] > 0)
-    whole = whole if len(whole) else rows.whole
     here = np.searchsorted(whole.item, rows.item)
 
     def best_of(part: Rows) -> tuple[str, np.ndarray]:
@@ -154,10 +151,7 @@ def _mean_over_crossed_things(
     "Mean of a score of every question, with both things of a question resampled."
     units = rows["cluster"], second_unit(rows)
     found = crossed_mean(score, *units, None, ends, null, unit="probability")
-    low, high = np.clip([found.ci_low, found.ci_high], *ends)
-    cut = low > found.ci_low or high < found.ci_high
-    detail = joined(found.detail, "interval cut at the end of the scale" if cut else "")
-    return replace(found, ci_low=float(low), ci_high=float(high), detail=detail)
+    return replace(cut_at(found, *ends, "end"), status=found.status)
 
 
 def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, Estimate]:
@@ -227,18 +221,12 @@ def rows_beside(
 def accuracy(
     contrast: Contrast,  # its kind is one of _MAIN_BAR
     rows: Rows,  # from read_prompts
-) -> Found | Estimate:  # the estimate, and one for each bar
+) -> Found:  # the estimate, and one for each bar
     "Share of right answers, alone or beyond what is had for nothing."
     part, published = rows.part(rows["weight"] > 0), contrast.kind == "z_against_chance"
     credit, main = part["score"], _MAIN_BAR[contrast.kind]
     right = float(credit.sum())
-    if published and right % 1:
-        said = "options tie; the published test needs the first of them to win: replication=True"
-        return nothing("undefined", said, method="z against chance")
     every = bars(contrast, part)
-    if main not in every:
-        none = "no question has a kind, so there is no type to know"
-        return nothing("undefined", none, method="accuracy")
     tested = tested_against(part, credit, every, published)
     share, gain = tested[main]
     found = gain if contrast.unit == ACCURACY_GAIN else share

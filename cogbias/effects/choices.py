@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_choices', 'constant_policies', 'ClusterEffects',
-           'score_clusters', 'clusters_left_out', 'gap_of_clusters', 'coefficients', 'over_people', 'difference',
-           'pooled', 'for_these', 'these_prompts', 'signal_shift', 'accuracy']
+           'shown_by_clusters', 'checked_numbers', 'score_clusters', 'clusters_left_out', 'gap_of_clusters',
+           'coefficients', 'over_people', 'difference', 'pooled', 'for_these', 'these_prompts', 'signal_shift',
+           'accuracy']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
@@ -26,6 +27,7 @@ from cogbias.stats.adjusted import (
     flag_numbers,
 )
 from cogbias.stats.clusters import (
+    CodedDifferences,
     cluster_blocks,
     coded_differences,
     over_blocks,
@@ -102,37 +104,44 @@ class ClusterEffects(NamedTuple):
         return joined(clusters_left_out(contrast, self.dropped), strata)
 
 
+def shown_by_clusters(
+    contrast: Contrast, rows: Rows, found: CodedDifferences, *more: Any
+) -> ClusterEffects:
+    "What numbered clusters show, with their names, and signs towards the bias."
+    _, strata, clusters = rows.layout.unit
+    table = {"unit": found.kept, "cluster": clusters[found.kept], "stratum": strata[found.kept]}
+    table |= found.columns
+    table["difference"] = contrast.direction * table["difference"]  # -1 for numbers alone
+    return ClusterEffects(table, found.dropped, *more)
+
+
+def checked_numbers(rows: Rows, name: str) -> np.ndarray:
+    "A column of some rows, once every number that has a weight is there."
+    lost = ~np.isfinite(rows[name]) & (rows["weight"] > 0)
+    if lost.any():
+        raise ValueError(f"{lost.sum()} of {len(lost)} answers are no number: give options a value")
+    return rows[name]
+
+
 def score_clusters(
     contrast: Contrast,  # what is compared
     rows: Rows,  # from read_prompts
 ) -> ClusterEffects:
     "Treatment minus control, cluster by cluster."
-    _, strata, clusters = rows.layout.unit
-    sides = [name for name in (contrast.treatment, contrast.control) if name]
-    rows = rows.part(np.any([rows.at("condition", name) for name in sides], axis=0))
-    lost = np.isnan(rows["score"]) & (rows["weight"] > 0)
-    if lost.any():
-        raise ValueError(f"{lost.sum()} readable answers have no score: give every option a value")
+    rows = rows.part(rows.at("condition", contrast.treatment, contrast.control))
     treated, alone = rows.at("condition", contrast.treatment), contrast.control is None
-    columns = rows["score"], rows["weight"], treated, rows.unit
-    found = coded_differences(*columns, len(strata), alone)
-    table = {"unit": found.kept, "cluster": clusters[found.kept], "stratum": strata[found.kept]}
-    table |= found.columns
-    table["difference"] = contrast.direction * table["difference"]  # -1 for numbers alone
-    low, high = (0.0, np.inf) if contrast.outcome == "value" else score_range(contrast)
-    reach = None if np.isinf(high) else high - low
-    return ClusterEffects(table, found.dropped, contrast.weights, reach)
+    columns = checked_numbers(rows, "score"), rows["weight"], treated, rows.unit
+    found = coded_differences(*columns, len(rows.layout.unit[1]), alone)
+    reach = None if contrast.outcome == "value" else float(np.ptp(score_range(contrast)))
+    return shown_by_clusters(contrast, rows, found, contrast.weights, reach)
 
 
 def clusters_left_out(contrast: Contrast, dropped: int) -> str:  # empty where there is none
     "How many clusters are left out, and why."
     if not dropped:
         return ""
-    if contrast.fewest <= 1:
-        lacking = "this measure" if contrast.outcome == "value" else "a condition"
-        return f"{dropped} clusters lack {lacking}"
-    few = f"fewer than {contrast.fewest} readable answers that count in a condition"
-    return f"{dropped} of the clusters left out: {few}"
+    few = f": fewer than {contrast.fewest} readable answers that count in a condition"
+    return f"{dropped} clusters lack this measure{few if contrast.fewest > 1 else ''}"
 
 
 def _over_clusters(contrast: Contrast, found: ClusterEffects, test: bool) -> Estimate:
@@ -160,8 +169,7 @@ def gap_of_clusters(
         return nothing("no_valid_answers", said, **known)
     apart = settled(first - second)
     if not apart.any():
-        in_all = "the one cluster" if len(first) == 1 else f"all {known['n_clusters']} clusters"
-        said = f"the same effect in {in_all}"
+        said = f"the same effect in all {known['n_clusters']} clusters"
         return Estimate(0.0, status="degenerate_zero_variance", detail=said, **known)
     if one.reach is None:
         found = flag_numbers(stratified_cluster_t(apart, both["stratum"], unit=unit), apart)
@@ -355,7 +363,7 @@ ESTIMATORS = {
         these=these_prompts,
     ),
     "pooled": Estimator("published score: shares pooled over all prompts of a cell", pooled),
-    "accuracy": Estimator("share of right judgments", accuracy, weights=True),
+    "accuracy": Estimator("share of right judgments", accuracy),
     "criterion_shift": Estimator(
         "shift of the criterion of signal detection", signal_shift, bounded=False
     ),

@@ -33,16 +33,14 @@ def familiar_row(
     if "option_order" in layout and old.any():
         order = layout.column("option_order")
         new = new & np.isin(order.astype(str), order[old].astype(str))
-    found, lacking = [], []
-    for word, asked in {"published": old, "new": new}.items():
-        part = answers.part(asked[answers.item])
-        found.append(found_by(contrast, input_of(contrast, part)).main)
-        if np.isnan(found[-1].estimate):
-            lacking.append(f"{'no effect' if len(part.item) else 'no answers'} in {word} wording")
+    parts = [answers.part(asked[answers.item]) for asked in (old, new)]
+    found = [found_by(contrast, input_of(contrast, each)).main for each in parts]
     named = {"participant": name, "measure": contrast.measure, "unit": contrast.unit}
-    if lacking:
-        return named | {"n_published": 0, "n_new": 0, "detail": " and ".join(lacking)}
     published, new = found
+    for each, word in zip(found, ("published", "new")):
+        if np.isnan(each.estimate):
+            said = f"no effect in {word} wording"
+            return named | {"n_published": 0, "n_new": 0, "detail": said}
     one = published.n_clusters <= 1
     reach = [(each.estimate - each.ci_low, each.ci_high - each.estimate) for each in found]
     # a single wording may differ as much as one of the new ones from their mean

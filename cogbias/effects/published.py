@@ -27,8 +27,8 @@ def _scores_and_anchors(
     if contrast.outcome == "value":
         anchor = layout.column("anchor").astype(float)[item]
         return answers.value, anchor, counts & np.isfinite(answers.value)
-    target = np.array([contrast.score.get(role, 0.0) for role in layout.roles] + [0.0])
-    return (answers.p * target[layout.role[item]]).sum(axis=1), np.full(len(item), nan), counts
+    score = (answers.p * layout.points(contrast.score)[item]).sum(axis=1)
+    return score, np.full(len(item), nan), counts
 
 
 def _published_pairs(contrast: Contrast, answers: Answered) -> list[Pair]:
@@ -87,7 +87,6 @@ ESTIMATORS = {
         "published index without a sign (Pagliaro 2026), on the published reading",
         published_susceptibility,
         "readings",
-        control=True,
         bounded=False,
     ),
 }

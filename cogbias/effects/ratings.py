@@ -98,14 +98,9 @@ def _units_words(rows: Rows, second: np.ndarray | None, counts: np.ndarray) -> s
 
 def _side(rows: Rows, item: np.ndarray, ratings: np.ndarray) -> Side:
     "The readable answers to one question of every pair."
-    answers = rows.of
-    of_item: dict[int, list[int]] = {}
-    for trial in np.flatnonzero(answers.ok):
-        of_item.setdefault(int(answers.item[trial]), []).append(trial)
-    found = [of_item.get(each, []) for each in item.tolist()]
-    trial = np.array([each for mine in found for each in mine], int)
-    pair = np.repeat(np.arange(len(found)), [*map(len, found)])
-    return Side(ratings[trial], pair, answers.person[trial])
+    read = np.flatnonzero(rows.of.ok)
+    pair, at = np.nonzero(item[:, None] == rows.of.item[read])
+    return Side(ratings[read[at]], pair, rows.of.person[read[at]])
 
 
 def _of_people(
@@ -179,6 +174,5 @@ _MEANINGS = {
     "rating_m_corrected": "the same with corrected parameters",
 }
 ESTIMATORS = {
-    name: Estimator(meaning, rating, "pairs", control=True, gap=rating_gap)
-    for name, meaning in _MEANINGS.items()
+    name: Estimator(meaning, rating, "pairs", gap=rating_gap) for name, meaning in _MEANINGS.items()
 }

@@ -58,9 +58,7 @@ class Estimator:
     meaning: str  # what it estimates
     estimate: Callable[[Contrast, Any], Estimate | Found]  # (contrast, what it reads) -> result
     reads: str = "prompts"  # one of READS
-    control: bool = False  # it compares two conditions
     factor: str | None = None  # it reads this column of the items
-    weights: bool = False  # it needs to know which strata stand against which
     bounded: bool = True  # the more answers speak for the bias, the larger it is
     # what clusters show, (contrast, rows) -> ClusterEffects, where it is made of clusters
     clusters: Callable[..., Any] | None = None
@@ -115,22 +113,21 @@ def plain_number(
 
 def only_condition_asked(contrast: Contrast, rows: Rows) -> str:
     "Which condition alone was asked and read, and which one not; empty where both were asked."
-    compared = [name for name in (contrast.control, contrast.treatment) if name]
-    items = rows.prompts
-    asked = [name for name in compared if rows.layout.at("condition", name)[items].any()]
-    if len(compared) != 2 or len(asked) != 1 or not rows.of.n_valid[items].any():
+    compared = {contrast.control, contrast.treatment}
+    asked = compared & {*rows.layout.column("condition")[rows.prompts]}
+    if None in compared or len(asked) != 1 or not rows.of.n_valid[rows.prompts].any():
         return ""
-    (other,) = set(compared) - set(asked)
-    return f"{ONE_CONDITION}: {asked[0]}, and not {other}"
+    (one,), (other,) = asked, compared - asked
+    return f"{ONE_CONDITION}: {one}, and not {other}"
 
 
 def _why_no_number(contrast: Contrast, rows: Rows) -> tuple[str, str]:
     "Status and reason of a row without readable answers to compare."
     if alone := only_condition_asked(contrast, rows):
         return Status.NO_COUNTERPART.value, alone
-    read = rows.prompts[rows.of.n_valid[rows.prompts] > 0]
+    condition, read = rows.layout.column("condition"), rows.of.n_valid[rows.prompts] > 0
     compared = {contrast.treatment, contrast.control, *rows.levels("condition")} - {None}
-    if all(rows.layout.at("condition", name)[read].any() for name in compared):
+    if compared <= {*condition[rows.prompts[read]]}:
         return Status.INSUFFICIENT.value, ""  # there are answers, but none that can be compared
     return Status.NO_VALID_ANSWERS.value, ""
 

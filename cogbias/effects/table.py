@@ -42,10 +42,7 @@ from ..words import ARM, BY_METHOD
 # %% ../../nbs/effects/10_table.ipynb #1ff1d8e4
 def _these_row(contrast: Contrast, rows: Rows, group: str = "all") -> dict[str, Any]:
     "The row of exactly these prompts."
-    nobody = not (rows["weight"] > 0).any()
-    found = replace(unread(contrast, rows), target="F") if nobody else None
-    found = found or estimator_of(contrast).these(contrast, rows)
-    return effect_row(contrast, rows, found, group)
+    return effect_row(contrast, rows, estimator_of(contrast).these(contrast, rows), group)
 
 
 def contrast_rows(

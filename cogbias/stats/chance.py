@@ -40,7 +40,7 @@ def z_against_chance(
     chance: float,  # probability of a right answer under the null; a third is 1/3, not .33
 ) -> Estimate:  # the accuracy; its p-value is that of the test against chance
     "Accuracy with its z test against chance, sample standard deviation (replication only)."
-    known = {"method": f"z with sample sd above {float(chance):.4g}", "target": "F", "n": n}
+    known = {"method": f"z with sample sd above {float(chance):.4g}", "target": "F"}
     if n < 2:
         said = f"{n} valid answers: a sample standard deviation needs two"
         return nothing("insufficient" if n else "no_valid_answers", said, **known)

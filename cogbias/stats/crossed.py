@@ -30,7 +30,6 @@ from cogbias.stats.estimates import (
     critical_value,
     is_dust,
     joined,
-    nothing,
     settled,
     two_sided_p,
     with_t,
@@ -222,14 +221,11 @@ def crossed_mean(
     "Mean of scores whose units are of two kinds that may cross, with its t interval and test."
     score = np.asarray(score, float)
     weight = np.ones(len(score)) if weight is None else np.asarray(weight, float)
-    if not (weight > 0).any():
-        none = "no score has a positive weight"
-        return nothing("no_valid_answers", none, method=_METHODS[0], unit=unit)
     spread = two_way_spread(score, first, second, weight)
     fewest = min(int(each.max()) + 1 for each in spread.units)
     parts = (np.array([each]) for each in (spread.mean, spread.variance, fewest))
     found = combine_strata(*parts, unit)
-    found = replace(found, n=len(score), method=_METHODS[len(spread.units) - 1])
+    found = replace(found, method=_METHODS[len(spread.units) - 1])
     found = _as_far_as_weights_allow(found, spread, weight)
     if np.isnan(found.ci_low):  # too few units
         return found
@@ -254,7 +250,7 @@ def _as_far_as_weights_allow(found: Estimate, spread: Spread, weight: np.ndarray
     counts = f"{len(share)} clusters count as {df + 1:.1f} that weigh alike"
     said = joined(found.detail, f"{counts}; one carries {share.max():.0%} of the weight")
     if df + 1 < FEWEST_FOR_AN_INTERVAL:
-        known = dict(n=found.n, n_clusters=found.n_clusters, method=found.method, unit=found.unit)
+        known = dict(n_clusters=found.n_clusters, method=found.method, unit=found.unit)
         return Estimate(found.estimate, status="too_few_clusters", detail=said, **known)
     if df + 1 < FEWEST_FOR_A_CLAIM:
         return replace(found, df=df, status="few_clusters", detail=said)
@@ -317,8 +313,7 @@ def crossed_difference(
         variance += beyond
         df = variance**2 / (variances**2 / free).sum() if beyond else df
     found = combine_strata(*np.array([[estimate], [variance], [free.min() + 1]]), unit)
-    found = replace(found, n=len(score), method=_METHODS[len(units) - 1])
-    found = replace(found, target="F" if these else "S")
+    found = replace(found, method=_METHODS[len(units) - 1], target="F" if these else "S")
     if few and not these:
         said = "too few wordings to resample, so the interval is over people only"
         found = replace(found, status="few_clusters", detail=joined(found.detail, said))

@@ -156,11 +156,8 @@ def claim_tests(
     bounds: Sequence[Estimate] = (),  # with unreadable answers at their worst, and at their best
 ) -> ClaimTests:
     "Both tests, as far as clusters and unreadable answers allow."
-    same_side = [each.estimate * estimate.estimate > 0 for each in bounds]
-    zeros = [
-        zero_p(estimate),
-        *(zero_p(each) if same else 1.0 for each, same in zip(bounds, same_side)),
-    ]
+    beside = [zero_p(each) if each.estimate * estimate.estimate > 0 else 1.0 for each in bounds]
+    zeros = [zero_p(estimate), *beside]
     equal = [equivalence_p(each, smallest) for each in (estimate, *bounds)]
     tests = ClaimTests(float(np.max(zeros)), float(np.max(equal)))
     if estimate.status == "mostly_equal":  # the few clusters that moved may be more elsewhere

@@ -30,7 +30,6 @@ class Estimate:
     p_value: float = nan  # two-sided unless `method` says otherwise
     method: str = ""  # formula behind estimate and interval
     target: str = "S"  # F: these prompts; S: value sets like these
-    n: int = 0  # answers it rests on
     n_clusters: int = 0  # independent units behind the interval
     unit: str = "probability"  # unit of estimate, se and limits
     status: str = "ok"  # one of STATUSES
@@ -41,7 +40,7 @@ class Estimate:
 def nothing(
     status: str,  # one of STATUSES, not "ok"
     detail: str,  # the reason, in a sentence
-    **known: Any,  # fields that are known all the same, such as method, unit, n
+    **known: Any,  # fields that are known all the same, such as method and unit
 ) -> Estimate:
     "An estimate without a number, and why."
     return Estimate(status=status, detail=detail, **known)

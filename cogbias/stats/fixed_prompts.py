@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .estimates import Estimate, nothing, with_t
+from .estimates import Estimate, with_t
 
 # %% ../../nbs/stats/15_fixed_prompts.ipynb #570464d7
 class Part(NamedTuple):
@@ -47,11 +47,8 @@ def weighted_means(
     "A weighted sum of the mean answers to some prompts."
     known = {"method": "means of prompts, Welch", "unit": unit, "target": "F"}
     groups = [np.asarray(part.answers, float) for part in parts]
-    if not groups or min(map(len, groups)) == 0:
-        return nothing("no_valid_answers", "a prompt has no answer", **known)
     weight = np.array([part.weight for part in parts], float)
     estimate = float(weight @ [each.mean() for each in groups])
-    known["n"] = sum(map(len, groups))
     if (short := _too_few(groups, estimate, 2, known)) is not None:
         return short
     said = _constant_words(groups)
@@ -77,9 +74,6 @@ def resampled_medians(
     "A measure of the medians of some prompts, with its percentile interval."
     known = {"method": "medians of prompts, percentile bootstrap", "unit": unit, "target": "F"}
     groups = [np.asarray(each, float) for each in groups]
-    if not groups or min(map(len, groups)) == 0:
-        return nothing("no_valid_answers", "a prompt has no answer", **known)
-    known["n"] = sum(map(len, groups))
     estimate = float(measure(np.array([[np.median(each) for each in groups]]))[0])
     if (short := _too_few(groups, estimate, FEWEST_FOR_MEDIANS, known)) is not None:
         return short

@@ -41,32 +41,24 @@ class RatingRule(NamedTuple):
 
 _FIELDS_PER_TEST = RatingRule._fields[1:]  # those that may hold one value per test
 
-
-def _numeric(rule: RatingRule) -> RatingRule:
-    "The same rule with numeric fields."
-    numeric = {name: np.asarray(getattr(rule, name), float) for name in _FIELDS_PER_TEST}
-    return rule._replace(**numeric)
-
 # %% ../../nbs/stats/13_ratings.ipynb #64ac916d
 def _coded_ratings(
     control: PerTest, treatment: PerTest, rule: RatingRule
 ) -> tuple[np.ndarray, np.ndarray, RatingRule]:
     "Both ratings, each counted from its own end of the scale, and the rule as numbers."
-    rule, last = _numeric(rule), rule.options - 1
+    numeric = {name: np.asarray(getattr(rule, name), float) for name in _FIELDS_PER_TEST}
     first, second = np.asarray(control, float), np.asarray(treatment, float)
-    return (
-        first,
-        np.where(rule.flip_treatment == 1, last - second, second),
-        rule,
-    )
+    turned = np.where(numeric["flip_treatment"] == 1, rule.options - 1 - second, second)
+    return first, turned, rule._replace(**numeric)
 
 
-def _signed_deviations(
+def _distances(
     control: PerTest, treatment: PerTest, rule: RatingRule
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    "Signed distance of both ratings from their references, and the sign of the bias."
+    "Distance of both ratings from their references, and the sign of the bias."
     first, second, rule = _coded_ratings(control, treatment, rule)
-    return first - rule.reference_control, second - rule.reference_treatment, rule.kappa
+    apart = np.abs(first - rule.reference_control), np.abs(second - rule.reference_treatment)
+    return *apart, rule.kappa
 
 # %% ../../nbs/stats/13_ratings.ipynb #bb8bd8c2
 def m_scores(
@@ -76,16 +68,15 @@ def m_scores(
     epsilon: float = 0.0,  # added to the denominator; 1e-8 is the published code (replication only)
 ) -> np.ndarray:  # one score per pair in [-1, 1], nan where an answer is missing, shape (n,)
     "Relative change of the distance to the reference (Malberg et al. 2024)."
-    first, second, kappa = _signed_deviations(control, treatment, rule)
-    first, second = np.abs(first), np.abs(second)
+    first, second, kappa = _distances(control, treatment, rule)
     farther = np.maximum(first, second) + epsilon
     return kappa * (first - second) / np.where(farther == 0, 1.0, farther) + 0.0
 
 # %% ../../nbs/stats/13_ratings.ipynb #1cc1894c
 def _scaled_approach(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "Change of the distance to the reference, in scale lengths."
-    first, second, kappa = _signed_deviations(control, treatment, rule)
-    return kappa * (np.abs(first) - np.abs(second)) / (rule.options - 1) + 0.0
+    first, second, kappa = _distances(control, treatment, rule)
+    return kappa * (first - second) / (rule.options - 1) + 0.0
 
 
 def _shift_beyond_rational(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
@@ -302,8 +293,6 @@ def rating_effect_of_people(
     weights = np.where(lost, 0.0, np.ones(many) if weight is None else weight)
     random = _score_of_chance(tables, weights)
     every = np.broadcast_to(tables, (many, *tables.shape[1:]))
-    if not weights.any():
-        return nothing("no_valid_answers", "no pair counts", unit=RATING_MEASURES[measure][1])
     weights = weights / weights.sum()
     unit = np.unique(wording, return_inverse=True)[1]
     with np.errstate(invalid="ignore"):

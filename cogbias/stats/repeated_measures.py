@@ -14,7 +14,7 @@ import pandas as pd
 
 from .clusters import stratified_cluster_t
 from .decisions import adjust
-from .estimates import Estimate, joined, nothing
+from .estimates import Estimate, nothing
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #2010bcbd
 def _lack(table: pd.DataFrame) -> tuple[str, str] | None:
@@ -33,22 +33,15 @@ def _lack(table: pd.DataFrame) -> tuple[str, str] | None:
 def _long(table: pd.DataFrame) -> pd.DataFrame:
     "Complete values as pingouin reads them, without rounding error."
     values = table.to_numpy(float)
-    units, variants = values.shape
-    scale = np.abs(values).max()
-    return pd.DataFrame(
-        {
-            "unit": np.repeat(np.arange(units), variants),
-            "variant": np.tile(np.arange(variants), units),
-            "y": np.round(values / scale, 12).ravel(),
-        }
-    )
+    plain = pd.DataFrame(np.round(values / np.abs(values).max(), 12)).rename_axis("unit")
+    return plain.reset_index().melt("unit", var_name="variant", value_name="y")
 
 
 def _tested(table: pd.DataFrame, value: float, p_value: float, **known: str) -> Estimate:
     "A number with its test; few models are flagged."
     few = {"status": "few_clusters", "detail": f"{len(table)} models"} if len(table) < 6 else {}
-    counts = {"n": table.size, "n_clusters": len(table)}
-    return Estimate(float(value), p_value=float(p_value), **counts, **few, **known)
+    known |= few | {"n_clusters": len(table)}
+    return Estimate(float(value), p_value=float(p_value), **known)
 
 
 def variation(
@@ -91,7 +84,7 @@ def contrasts_against_base(
         difference = (table[name] - table[base]).to_numpy()
         found = stratified_cluster_t(difference, ["all"] * len(difference))
         detail = "" if found.status == "ok" else f"{len(difference)} models"
-        found = replace(found, detail=joined(detail), method="paired t over models")
+        found = replace(found, detail=detail, method="paired t over models")
         rows[name] = asdict(found)
     found = pd.DataFrame.from_dict(rows, orient="index").rename_axis("variant")
     return found.assign(p_adjusted=adjust(found["p_value"], "holm"))

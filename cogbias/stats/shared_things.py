@@ -7,7 +7,6 @@ __all__ = ['independent_worth', 'shared_share', 'shared_difference']
 
 # %% ../../nbs/stats/12_shared_things.ipynb #63d90078
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from math import erfc, isnan, nan, sqrt
 
@@ -21,9 +20,6 @@ from cogbias.stats.estimates import (
     Estimate,
     critical_value,
     is_dust,
-    joined,
-    nothing,
-    p_number,
 )
 from .proportions import _limits_of_difference, _paired_correlation, wilson
 
@@ -84,15 +80,7 @@ def _score_p(share: float, worth: float, null: float) -> float:
     return erfc(abs(z) / sqrt(2))  # `NormalDist` has no digits for so small ones
 
 
-def _least_p_words(share: float, counts: Sequence[int], p_value: float) -> str:
-    "Why the p-value is no smaller, where all answers are right or all are wrong; else nothing."
-    if p_value >= 1 or not (is_dust(share) or is_dust(1 - share)):
-        return ""
-    every, things = "wrong" if is_dust(share) else "right", " and ".join(map(str, counts))
-    return (
-        f"all are {every}: with {things} things that allows no smaller p than this one "
-        f"({p_number(p_value)}), however many the questions"
-    )
+_ONE_THING = "all questions share a thing: nothing tells how far their answers hang together"
 
 
 def shared_share(
@@ -103,21 +91,14 @@ def shared_share(
 ) -> Estimate:
     "Share of right answers to questions that share things, with its score interval and test."
     credit = np.asarray(credit, float)
-    known = {"method": "wilson, shared things", "target": "F"}
-    if not len(credit):
-        return nothing("no_valid_answers", "no question has a readable answer", **known)
-    found = Estimate(float(credit.mean()), n=len(credit), n_clusters=len(credit), **known)
-    worth = independent_worth(credit, first, second)
+    size, share, worth = len(credit), float(credit.mean()), independent_worth(credit, first, second)
+    known = {"method": "wilson, shared things", "target": "F", "n_clusters": size}
     if isnan(worth):
-        said = "all questions share a thing: nothing tells how far their answers hang together"
-        return replace(found, status="too_few_clusters", detail=said)
-    low, high = wilson(found.estimate * worth, worth)
-    p_value = _score_p(found.estimate, worth, null)
-    said = f"questions share things: worth {worth:.1f} independent ones of {len(credit)}"
-    things = [int(unit.max()) + 1 for unit in two_way_spread(credit, first, second).units]
-    said = joined(said, _least_p_words(found.estimate, things, p_value))
-    known = {"ci_low": low, "ci_high": high, "p_value": p_value, "p_method": "score"}
-    return replace(found, detail=said, **known)
+        return Estimate(share, status="too_few_clusters", detail=_ONE_THING, **known)
+    low, high = wilson(share * worth, worth)
+    known |= {"p_value": _score_p(share, worth, null), "p_method": "score"}
+    said = f"questions share things: worth {worth:.1f} independent ones of {size}"
+    return Estimate(share, ci_low=low, ci_high=high, detail=said, **known)
 
 # %% ../../nbs/stats/12_shared_things.ipynb #93eb5fbc
 def _paired_limits(
@@ -142,18 +123,14 @@ def shared_difference(
 ) -> Estimate:
     "Difference of two shares of right answers to the same questions, which share things."
     pair = np.asarray(one, float), np.asarray(other, float)
-    known = {"method": "newcombe paired, shared things", "target": "F"}
-    size = len(pair[0])
-    if not size:
-        return nothing("no_valid_answers", "no question was answered by both", **known)
-    found = Estimate(float((pair[0] - pair[1]).mean()), n=size, n_clusters=size, **known)
+    size, apart = len(pair[0]), float((pair[0] - pair[1]).mean())
+    known = {"method": "newcombe paired, shared things", "target": "F", "n_clusters": size}
     worth = tuple(independent_worth(credit, first, second) for credit in pair)
     if isnan(min(worth)):
-        said = "all questions share a thing: nothing tells how far their answers hang together"
-        return replace(found, status="too_few_clusters", detail=said)
+        return Estimate(apart, status="too_few_clusters", detail=_ONE_THING, **known)
     low, high = _paired_limits(pair, worth, LEVEL)
-    within, around = is_dust(found.estimate), partial(_paired_limits, pair, worth)
-    p_value = 1.0 if within else p_of_limits(around, found.estimate)
+    around = partial(_paired_limits, pair, worth)
+    known |= {"p_value": 1.0 if is_dust(apart) else p_of_limits(around, apart)}
     said = f"questions share things: worth {worth[0]:.1f} and {worth[1]:.1f} of {size}"
-    known = {"p_value": p_value, "p_method": "interval", "detail": said}
-    return replace(found, ci_low=low, ci_high=high, **known)
+    known |= {"p_method": "interval", "detail": said}
+    return Estimate(apart, ci_low=low, ci_high=high, **known)

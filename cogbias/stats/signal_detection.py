@@ -119,15 +119,11 @@ def signal_detection_difference(
     exact: bool = False,
 ) -> SignalDetectionShift:
     "How much larger the shifts are with real than with invented words, paired by syllogism."
-    names = [list(zip(each["stratum"], each["cluster"])) for each in (real, invented)]
-    there = {name: row for row, name in enumerate(names[1])}
-    pairs = [(row, there[name]) for row, name in enumerate(names[0]) if name in there]
-    rows = np.array(pairs, int).reshape(-1, 2).T
-    versions = [
-        {name: np.asarray(table[name])[at] for name in ("stratum", "cluster", "accept", "n")}
-        for table, at in zip((real, invented), rows)
-    ]
-    one, other = (_cells(each, exact) for each in versions)
+    both = pd.DataFrame(dict(real)).merge(pd.DataFrame(dict(invented)), on=["stratum", "cluster"])
+    one, other = (
+        _cells({"stratum": both["stratum"], "accept": accept, "n": n}, exact)
+        for accept, n in ((both["accept_x"], both["n_x"]), (both["accept_y"], both["n_y"]))
+    )
     apart = (first - second for first, second in zip(one[1:3], other[1:3]))
     paired = _Cells(one.number, *apart, one.stand_in + other.stand_in)
-    return _both_contrasts(paired, versions[0]["cluster"])
+    return _both_contrasts(paired, both["cluster"].to_numpy())

@@ -75,14 +75,11 @@ def _why_undefined(
     treatment: GroupSummary, control: GroupSummary, exact: bool, known: dict
 ) -> Estimate | None:
     "The estimate where there is no standard deviation to divide by; None where there is one."
-    groups = {"treatment": treatment, "control": control}
-    for name, group in groups.items():
-        if group.n == 0:
-            return nothing("no_valid_answers", f"{name} has no valid answer", **known)
-    for name, group in groups.items():
-        if group.n == 1 and not exact:
-            why = f"{name} has one valid answer, and a standard deviation needs two"
-            return nothing("insufficient", why, **known)
+    fewest = min(treatment.n, control.n)
+    if fewest < (1 if exact else 2):
+        said = f"{treatment.n} valid answers in treatment and {control.n} in control"
+        status = "insufficient" if fewest else "no_valid_answers"
+        return nothing(status, f"{said}: a standard deviation needs two", **known)
     if treatment.sd > 0 or control.sd > 0:
         return None
     gap = treatment.mean - control.mean
@@ -102,7 +99,6 @@ def cohens_d(
     post, pre = treatment, control
     method = "exact distributions" if exact else "noncentral t"
     known = {"method": f"cohens d, {method}", "unit": "pooled SD", "target": "F"}
-    known |= {} if exact else {"n": post.n + pre.n}
     undefined = _why_undefined(post, pre, exact, known)
     if undefined is not None:
         return undefined

@@ -8,7 +8,6 @@ __all__ = ['NO_ROOM', 'DRAWS', 'SEED', 'Pair', 'pair_index', 'resampling_sd', 'S
 
 # %% ../../nbs/stats/08_susceptibility.ipynb #1b4cbd5b
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import hypot, nan
 from typing import NamedTuple
 
@@ -20,18 +19,12 @@ from .estimates import EQUAL
 NO_ROOM = 1e-10  # an anchor that is nearer to the control mean gives no index
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     "What was answered to one scenario, told in two ways."
 
     control: np.ndarray  # 1 or 0 for the biased option, or the numbers given, shape (n,)
     treatment: np.ndarray  # the same, shape (m,)
     anchor: float | None = None  # of a question for a number; None: shares are compared
-
-    def __post_init__(self) -> None:
-        for name in ("control", "treatment"):
-            given = np.asarray(getattr(self, name), float)
-            object.__setattr__(self, name, given)
 
 
 def _index_of_means(control: np.ndarray, treatment: np.ndarray, anchor: float | None) -> np.ndarray:

@@ -32,11 +32,9 @@ def _usable(effects: Sequence[float], variances: Sequence[float]) -> _Studies:
     y, v = np.asarray(effects, float), np.asarray(variances, float)
     kept = np.isfinite(y) & np.isfinite(v)
     kept &= v > 1e-12 * v[kept].max(initial=0)  # less is rounding error
-    infinite = int(np.isinf(y).sum())
-    counts = {"infinite (separated)": infinite}
-    counts["without a positive variance"] = int((~kept).sum()) - infinite
-    said = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
-    return _Studies(y[kept], v[kept], f"left out: {said}" if said else "")
+    lost = int((~kept).sum())
+    said = f"left out: {lost} without a finite effect or a positive variance" if lost else ""
+    return _Studies(y[kept], v[kept], said)
 
 # %% ../../nbs/stats/17_synthesis.ipynb #cf1ed55e
 class _Fit(NamedTuple):
