@@ -316,11 +316,8 @@ def report_facts(
     who, asked, said = cell.participant, cell.asked, json.loads(cell.asked.settings)
     return {
         "participant": who.name,
-        "backend": who.backend,
-        "model": who.model,
-        "revision": who.revision,
-        "temperature": who.temperature,
-        "simulated": who.simulated,
+        **{name: getattr(who, name) for name in ("backend", "model", "revision")},
+        **{name: getattr(who, name) for name in ("temperature", "simulated")},
         "other settings": json.dumps(who.identity, sort_keys=True),
         "paradigm": asked.paradigm,
         "prompts": len(without_people(cell.items)),
