@@ -57,7 +57,6 @@ from cogbias.folder import (
     state_of,
     stored_analysis,
     trials,
-    with_shown_name,
 )
 from ..study.own_paradigms import know, paradigm_of
 from ..participants import Participant
@@ -175,7 +174,8 @@ def estimated_effects(
         rows.sort(key=lambda row: place[row["participant"], row["paradigm"]])
         effects = decide(effects_table(rows), make_analysis("study", stored_analysis(folder)))
         shown = shown_names_of(folder, effects["participant"])
-        return with_shown_name(shown_limits(effects), shown)
+        names = effects["participant"].map(shown).astype(object)
+        return shown_limits(effects).assign(shown_name=names)
 
 
 def effects_of(
