@@ -7,12 +7,12 @@ __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT',
            'APPLICATION', 'SCHEMA_VERSION', 'SCHEMA', 'DATABASE', 'BUSY_SECONDS', 'KEPT_BY_CONTENT', 'SIMULATED',
            'LISTS_AT_HAND', 'STUDY_REPORT', 'no_answers', 'Folder', 'Recorded', 'keep_participant', 'add_facts',
            'recorded_participant', 'declarations', 'mark_of_participant', 'latest_record', 'marks_of', 'shown_names_of',
-           'with_shown_name', 'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run', 'runs',
-           'stored_analysis', 'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of',
-           'planned_answers', 'most_answers', 'readable_answers', 'short_groups', 'answers_to_others', 'Missing',
-           'missing', 'keep_answers', 'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes',
-           'provider_lines', 'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash',
-           'content_of', 'state_of', 'make', 'report_file', 'status', 'verify']
+           'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run', 'runs', 'stored_analysis',
+           'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of', 'planned_answers',
+           'most_answers', 'readable_answers', 'short_groups', 'answers_to_others', 'Missing', 'missing',
+           'keep_answers', 'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes', 'provider_lines',
+           'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash', 'content_of', 'state_of',
+           'make', 'report_file', 'status', 'verify']
 
 # %% ../nbs/04_folder.ipynb #533e8cb6
 import hashlib
@@ -493,15 +493,6 @@ def shown_names_of(
 ) -> dict[str, str]:  # participant -> how it is shown; who is shown by its name is not in it
     "How readers see those who are not, or need not be, the model that their names say."
     return {name: f"{name} ({said})" for name, said in marks_of(folder, names).items()}
-
-
-def with_shown_name(
-    effects: pd.DataFrame,  # an effects table
-    shown: Mapping[str, str],  # participant -> how it is shown
-) -> pd.DataFrame:
-    "The table with its column of shown names; empty where somebody is shown by the name."
-    names = [shown.get(name) for name in effects["participant"]]
-    return effects.assign(shown_name=pd.Series(names, effects.index, dtype=object))
 
 # %% ../nbs/04_folder.ipynb #5bdea8cb
 _DTYPES = ("int64", "float64", "bool", "Int64", "boolean")  # others are inferred from the values

@@ -267,8 +267,6 @@ def cluster_lines(
     beside = f"{names['treatment']} above {names['control']}"
     say(ax, [f"{beside} in {higher} of {len(differences)} clusters"])
     ax.set_xticks(range(len(strata)), [stratum.replace("_", "\n") for stratum in strata])
-    if means.max(initial=0) <= 1:  # shares; numbers find their own scale
-        ax.set_ylim(-0.04, 1.04)
     ax.set_ylabel(ylabel)
     ax.grid(axis="x", visible=False)
     legend_above(ax)
@@ -359,8 +357,6 @@ def answer_distribution(
         ax.bar(part["answer"], part["probability"], width, color=colour, label=words, **look)
         ax.axvline(mean, color=colour, linewidth=1.4, linestyle="--", zorder=3)
     say(ax, told)
-    if len(answers) <= 12:
-        ax.set_xticks(answers)
     ax.set(xlabel=label, ylabel="probability")
     ax.grid(axis="x", visible=False)
     legend_above(ax)

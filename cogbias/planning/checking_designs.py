@@ -7,7 +7,6 @@ __all__ = ['Findings', 'LONGER', 'SHARE', 'HOW', 'Finding', 'marked_difference',
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #6b8409b2
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from math import inf, isfinite
 from typing import Any, NamedTuple
@@ -149,13 +148,8 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
         yield Finding("prompt_length", True, said, "use about as many words in both conditions")
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #36eb7c9d
-def _of_a_file(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
-    "What a file leaves open."
-    texts = (text for name, text in paradigm.files.items() if name.endswith(".toml"))
-    declared = tomllib.loads(next(texts, "").removeprefix("\ufeff"))
-    if "bias" not in declared.get("number", {"bias": ""}):
-        said = "the direction of the bias is not declared, so larger numbers count as the bias"
-        yield Finding("default_direction", False, said, 'write number.bias = "higher" or "lower"')
+def _braces(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
+    "Gaps that a file did not fill."
     if braces := [found[0] for text in items["prompt"] if (found := re.search(r"\{.*?\}", text))]:
         said = f"{len(braces)} of {len(items)} prompts have braces, such as {braces[0]!r:.40}"
         yield Finding("braces", False, said, "write each gap in a single pair of braces")
@@ -200,7 +194,7 @@ def _findings(paradigm: Paradigm, items: pd.DataFrame, power: Power, unit: str) 
         looks = [_one_of_parts]
     else:
         looks = [_wordings, _place_of_target, _differences, _texts_of_options]
-        looks += [_of_a_file] if own else []
+        looks += [_braces] if own else []
     for look in looks:
         yield from look(paradigm, items)
     if unit == "probability" and not power.why_none and not power.present_from <= 0.5:

@@ -84,10 +84,10 @@ def _beside_people(report: "CellReport") -> None:
     people = words.human_rows(human_reference(report.paradigm.name), report.paradigm.contrasts)
     label = words.headline_label(report.paradigm)
     show_figure(figures.effect_in_context(shown, people, report.trivial, label))
-    said = {"green: published human results": people}
-    said |= {"gray: unbiased baselines, on the same prompts": report.trivial}
-    there = "".join(f"; {words}" for words, rows in said.items() if len(rows))
-    show(f"*First row: this participant, 95% interval{there}.*")
+    show(
+        "*First row: this participant, 95% interval; green: published human results; gray: "
+        "unbiased baselines, on the same prompts.*"
+    )
 
 
 def _beside_policies(report: "CellReport") -> None:
@@ -176,10 +176,6 @@ class CellReport:
     @property
     def _words(self) -> ReportWords:
         return REPORTS[self.paradigm.headline.sense]
-
-    def rows_of(self, measure: str) -> pd.DataFrame:
-        "The effects of one measure."
-        return self.effects[self.effects["measure"] == measure]
 
     def opening(self) -> None:
         "The title, what was found, and what that means."
@@ -288,9 +284,9 @@ class CellReport:
 
     def caveats(self) -> None:
         "What a reader must know before quoting a number."
-        mass = self.rows_of("valid_mass")["estimate"].min()
+        masses = self.effects[self.effects["measure"] == "valid_mass"]["estimate"]
         warning = self.facts.get("warning")
-        show(words.caveats(self.paradigm, self.headline, self.simulated, mass, warning))
+        show(words.caveats(self.paradigm, self.headline, self.simulated, masses.min(), warning))
 
     def methods(self) -> None:
         "How it was asked and estimated, fit to be quoted."

@@ -171,10 +171,7 @@ def who_was_asked_other_prompts(
     "Where participants were asked different prompts, so that numbers side by side differ by them."
     if not apart:
         return ""
-    told = [
-        ", ".join(who if said == OTHERS else f"{who} ({said})" for who, said in asked.items())
-        for asked in apart.values()
-    ]
+    told = [", ".join(f"{who} ({said})" for who, said in asked.items()) for asked in apart.values()]
     where = "; ".join(map("in {}, {}".format, apart, told))
     return (
         f"{where}. Each number is based on the prompts its participant was given; comparisons use "

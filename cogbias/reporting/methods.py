@@ -108,12 +108,10 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
     said += f", at temperature {temperature.iloc[0]:g}" if len(temperature) else ""
     said += f", {repeats} times per prompt" if repeats > 1 else ""
     bad = trials.loc[trials["status"] != "ok", "status"]
-    if bad.empty:
-        return f"{said}. All {len(trials):,} answers could be read."
     kinds = ", ".join(f"{n} {each.replace('_', ' ')}" for each, n in bad.value_counts().items())
     return (
         f"{said}. {len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not "
-        f"be read ({kinds}) and were excluded."
+        f"be read{kinds and f' ({kinds})'} and were excluded."
     )
 
 # %% ../../nbs/reporting/07_methods.ipynb #1a49f62c

@@ -178,11 +178,10 @@ def _items_shown(items: pd.DataFrame) -> Shown:
     counted = groups.agg(
         prompts=("item_id", "size"), pairs=("pair_id", "nunique"), clusters=("cluster", "nunique")
     ).reset_index()
-    levels = {}
-    for name in items.columns.difference(ITEMS.names, sort=False):
-        found = [*map(str, items[name].dropna().unique())]
-        levels[name] = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
-    factors = pd.DataFrame(levels.items(), columns=["factor", "levels"])
+    names = items.columns.difference(ITEMS.names, sort=False)
+    levels = [", ".join(map(str, items[name].dropna().unique()[:6])) for name in names]
+    count = items[names].astype(str).nunique()
+    factors = pd.DataFrame({"factor": names, "count": count.tolist(), "first levels": levels})
     shown = tables_shown({"": counted, "Factors": factors})
     return _with_prompts(shown, first_pair(items).head(2).to_dict("records"))
 
@@ -191,7 +190,7 @@ def _trials_shown(trials: pd.DataFrame) -> Shown:
     "How many answers there are of each status."
     keys = [trials[name] for name in ("participant", "paradigm", "method")]
     counted = pd.crosstab(keys, trials["status"]).reset_index().rename_axis(columns=None)
-    return Shown(_as_text(counted), lambda: html_table(counted))
+    return tables_shown({"": counted})
 
 
 def save_forest(

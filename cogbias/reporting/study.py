@@ -60,8 +60,9 @@ def common_effects(
     said = heads[[*cell, "verdict", "status"]].rename(columns={"status": "of_headline"})
     table = table.drop(columns="verdict", errors="ignore").merge(said, "left", cell)
     by_place = table["of_headline"].isin(BY_PLACE)
-    facts = pd.DataFrame.from_dict(people, "index").reindex(columns=["model", "temperature"])
-    table = table.join(facts, on="participant")
+    facts = [people.get(who, {}) for who in table["participant"]]
+    for name in ("model", "temperature"):
+        table[name] = [each.get(name) for each in facts]
     table["status"] = table["of_headline"].where(by_place, table["status"])
     table["model"] = table["model"].fillna(table["participant"])
     numbers = dict.fromkeys(["estimate", "se", "df", "ci_low", "ci_high"], float)

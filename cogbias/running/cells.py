@@ -57,7 +57,6 @@ from cogbias.folder import (
     state_of,
     stored_analysis,
     trials,
-    with_shown_name,
 )
 from ..study.own_paradigms import know, paradigm_of
 from ..participants import Participant
@@ -175,7 +174,8 @@ def estimated_effects(
         rows.sort(key=lambda row: place[row["participant"], row["paradigm"]])
         effects = decide(effects_table(rows), make_analysis("study", stored_analysis(folder)))
         shown = shown_names_of(folder, effects["participant"])
-        return with_shown_name(shown_limits(effects), shown)
+        names = effects["participant"].map(shown).astype(object)
+        return shown_limits(effects).assign(shown_name=names)
 
 
 def effects_of(
@@ -316,11 +316,8 @@ def report_facts(
     who, asked, said = cell.participant, cell.asked, json.loads(cell.asked.settings)
     return {
         "participant": who.name,
-        "backend": who.backend,
-        "model": who.model,
-        "revision": who.revision,
-        "temperature": who.temperature,
-        "simulated": who.simulated,
+        **{name: getattr(who, name) for name in ("backend", "model", "revision")},
+        **{name: getattr(who, name) for name in ("temperature", "simulated")},
         "other settings": json.dumps(who.identity, sort_keys=True),
         "paradigm": asked.paradigm,
         "prompts": len(without_people(cell.items)),

@@ -20,13 +20,13 @@ from ..backends.command import may_start
 from ..backends.function import OFFERED, FunctionParticipant, function_participant
 from ..design import Paradigm
 from ..effects import headlines
-from ..folder import Folder, items, report_file, request_of, trials
+from ..folder import Folder, items, report_file, request_of, requests, trials
+from ..study.own_paradigms import asked_fields, know, listed
 from ..participants import Participant, at_hand, backends
 from ..reporting.showing import Shown, headline_table, tables_shown
 from .studies import run_study
 from ..settings import Study, listing, setting_words
 from ..study import given_values, lists_of_levels, make_study, study_paradigms
-from ..study.own_paradigms import asked_fields, know, listed
 from ..tables import EFFECTS, TRIALS, CogbiasError, from_home
 
 # %% ../../nbs/running/05_in_python.ipynb #767a3fda
@@ -134,6 +134,18 @@ def _all_at_hand(made: Sequence[Participant]) -> Iterator[None]:
             raise CogbiasError(f"model: two models have the name {twice}; rename one")
         yield
 
+
+def _remember_methods(functions: Sequence[FunctionParticipant], outputs: Path) -> None:
+    "Let functions of a revision answer each paradigm as before, without a trial call."
+    if not functions or not (outputs / "study.sqlite").exists():
+        return
+    with Folder(outputs) as folder:
+        for asked in requests(folder):
+            for who in functions:
+                if who.revision and who.name == asked.participant:
+                    text = asked.method == "text"
+                    who.memory.methods[asked.paradigm] = "text" if text else "option_probability"
+
 # %% ../../nbs/running/05_in_python.ipynb #a3f038cc
 _EXAMPLES = {
     """run(lambda prompt: "A", "classic/framing", name="mine")""": "a function; it says A",
@@ -215,6 +227,7 @@ def run(
         everybody = [each if isinstance(each, str) else each.name for each in asked]
         study = make_study("run", models=everybody, **fields)
         study_paradigms(study)  # an unknown name is an error before a folder is made
+        _remember_methods(functions, place)
         with may_start([*names, study.extractor or ""], allow_command):
             outcome = run_study(study, place, 1, reports, None, progress)
     told = [*outcome.failed, *filter(None, [outcome.stopped])]

@@ -58,16 +58,13 @@ class Verified(NamedTuple):
         rows, refused = self.kept["rows"].sum(), self.kept["refused"]
         odd = ", ".join(f"{count:,} of {name}" for name, count in refused.items() if count)
         answers, count = self.kept.loc["answers", "rows"], len(self.differences)
-        stored = f"changed since they were stored: {odd}" if odd else "unchanged"
+        stored = f"changed since they were stored: {odd or 'none'}"
         effects = "identical"
         if count:
             first = ", ".join(map(str, self.differences.iloc[0]))
             effects = f"{count:,} values differ, such as (where, stored, computed) {first}"
-        if not self.rows:
-            effects = "there is no effects table"
-        files = f"edited since they were made: {', '.join(self.edited)}"
         lines = {
-            "files": files if self.edited else "unchanged",
+            "files": f"edited since they were made: {', '.join(self.edited) or 'none'}",
             "stored": f"{rows:,} rows ({answers:,} answers): {stored}",
             "effects": f"{self.rows:,} rows of {EFFECTS_FILE} recomputed: {effects}",
         }
@@ -76,7 +73,7 @@ class Verified(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         "All of it as plain data."
         told = json.loads(self.differences.to_json(orient="records", default_handler=str))
-        kept = {name: dict(row) for name, row in self.kept.astype(object).iterrows()}
+        kept = json.loads(self.kept.to_json(orient="index"))
         return self._asdict() | {"kept": kept, "differences": told, "holds": self.holds}
 
 

@@ -92,11 +92,9 @@ class Results:
             self.study = study if study.is_file() else None
             people = {each.participant: each.participant_id for each in asked}
             self.marks = marks_of(folder, people)  # participant -> simulated, ...
-            self.called = {}  # participant of published answers -> the model that was called
-            for name, key in people.items():
-                record = recorded_participant(folder, key)
-                if record.backend == "published":
-                    self.called[name] = record.model
+            records = [recorded_participant(folder, key) for key in people.values()]
+            # participant of published answers -> the model that was called
+            self.called = {each.name: each.model for each in records if each.backend == "published"}
             self.apart = asked_apart(folder, asked)  # who was asked other prompts, and which
         self.effects = effects_of(outputs)
         self.headlines = headlines(self.effects).to_dict("records")

@@ -275,16 +275,11 @@ def study_items(
         items = usable_items(table, name)
         folder = Path(study.items_file).parent
         at_hand = folder.name == FOLDER_OF_GIVEN_ITEMS  # its reader knows of no file
-        _check_factors("items table" if at_hand else study.items_file, items, paradigm(name))
+        source = "items table" if at_hand else study.items_file
+        _check_factors(source, items, paradigm(name))
         records = {item_id: number for number, item_id in enumerate(table["item_id"], 1)}
         numbers = items["item_id"].map(records)
-
-        def record(row: int) -> str:
-            if at_hand:
-                return f"items table: row {numbers[row] - 1}"
-            return f"{study.items_file}: record {numbers[row]}"
-
-        check_items(paradigm(name), items, record)
+        check_items(paradigm(name), items, lambda row: f"{source}: record {numbers[row]}")
         return _items_asked(study, items, name)
     arguments = {"seed": study.seed, **_arguments_of_items(study, name)}
     return _items_asked(study, paradigm(name).items(**arguments), name)
