@@ -89,7 +89,6 @@ def _note_lacking(own: Own, faults: Faults) -> None:
             faults.note(f"{at}.options", "a number is asked for; leave the options out")
 
 
-
 def _numbers(own: Own) -> Numbers | None:
     "What kind of number is asked for, if any is."
     if own.number is None:
