@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cogbias.exchange.published_answers import COLUMNS
 from cogbias.exchange.rows import files_of
 from cogbias.kits.published import PublishedPair
 from cogbias.tables import item_table, option, save_table
@@ -28,6 +29,7 @@ from cogbias.tables import item_table, option, save_table
 PLACE = Path(__file__).parents[1] / "data" / "published"
 NAMED = re.compile(r"anchoring_(?:.+_)?([^_]+)_(results|statistical_summary)_(.+)\.csv$")
 ANCHORS_OF = {"standard": "published", "different_anchors": "others"}
+PARADIGM = "published/anchoring_llms"
 PRINTED = ["VariationID", "EV1", "EV2", "t_LogProb", "p_LogProb"]
 
 
@@ -83,13 +85,15 @@ def main(path: str) -> None:
     place = ["anchors", "wording", "condition", "anchor"]
     table = pd.DataFrame(scored(path))
     asked = table.drop_duplicates(place)
-    items = item_table("published/anchoring_llms", map(item_row, asked.to_dict("records")))
+    items = item_table(PARADIGM, map(item_row, asked.to_dict("records")))
     save_table(items, PLACE / "anchoring_llms_items.parquet")
     ids = dict(zip(asked[place].itertuples(index=False, name=None), items["item_id"]))
     table["item_id"] = [ids[each] for each in table[place].itertuples(index=False, name=None)]
-    table = table.assign(participant=table["model"], repeat=0).sort_values("model", kind="stable")
-    kept = table[["participant", "model", "item_id", "repeat", "p"]]
-    kept.to_parquet(PLACE / "anchoring_llms.parquet", compression="zstd", index=False)
+    who = {"paradigm": PARADIGM, "participant": table["model"], "arm": "none"}
+    table = table.assign(**who, repeat=0).sort_values("model", kind="stable")
+    table.reindex(columns=COLUMNS).to_parquet(
+        PLACE / "anchoring_llms.parquet", compression="zstd", index=False
+    )
     printed = [
         told[PRINTED].assign(model=model, anchors=anchors)
         for model, anchors, told in files(path, "statistical_summary")

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from cogbias.exchange.published_answers import COLUMNS
 from cogbias.exchange.rows import files_of
 from cogbias.kits.published import PublishedPair
 from cogbias.tables import item_table, save_table
@@ -157,7 +158,9 @@ def answer_rows(answers: Sequence[Told], ids: Mapping[tuple, str]) -> pd.DataFra
     order = lambda each: (each.model, each.temperature, each.arm, each.paradigm)  # noqa: E731
     rows = [
         {
+            "paradigm": each.paradigm,
             "participant": each.participant,
+            "arm": each.arm,
             "model": each.model,
             "temperature": each.temperature,
             "item_id": ids[each.prompt],
@@ -176,7 +179,8 @@ def answer_rows(answers: Sequence[Told], ids: Mapping[tuple, str]) -> pd.DataFra
     table["detail"] = NOT_KEPT
     read_again = ["status", "value", "choice", "detail"]
     table[read_again] = table[read_again].astype(object).where(lost, None)
-    return table.astype({"value": float})
+    table = table.astype({"value": float})
+    return table.reindex(columns=[*COLUMNS, "file", "line"])
 
 
 def main(path: str) -> None:

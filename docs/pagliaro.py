@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from cogbias.exchange.published_answers import ABOUT
+from cogbias.exchange.published_answers import ABOUT, COLUMNS
 from cogbias.exchange.rows import files_of
 from cogbias.kits.published import pairs_of
 from cogbias.participants import answer_from_text
@@ -350,6 +350,7 @@ def rows_of(archive: Path | str) -> pd.DataFrame:
             choice, value = published_reading(each.name, response)
             status = "error" if failed else answer.status
             row = {
+                "paradigm": item["paradigm"],
                 "participant": in_order(each)[0],
                 "model": MODELS[each.model],
                 "temperature": TEMPERATURE,
@@ -370,7 +371,6 @@ def rows_of(archive: Path | str) -> pd.DataFrame:
 
 
 TEXT_ELSEWHERE = "the text of the answer is in the published archive"
-NOT_SHIPPED = ("response", "arm", "content_set", "condition")
 
 
 def refusals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -391,8 +391,9 @@ def main(archive: str, table: str = "") -> None:
     if table:
         rows.to_csv(table, index=False)
         return
-    kinds = {name: TYPES.get(name, "category") for name in rows if name not in NOT_SHIPPED}
-    rows[list(kinds)].astype(kinds).to_parquet(PLACE / "pagliaro.parquet", index=False)
+    kinds = {name: TYPES.get(name, "category") for name in COLUMNS}
+    shown = rows.drop(columns="response").reindex(columns=COLUMNS).astype(kinds)
+    shown.to_parquet(PLACE / "pagliaro.parquet", index=False)
     asked = [*zip(rows["arm"], rows["content_set"])]
     save_table(items_without_texts(asked), PLACE / "pagliaro_items.parquet")
     refusals(rows).to_csv(PLACE / "pagliaro_refusals.csv", index=False)

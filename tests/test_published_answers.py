@@ -125,7 +125,7 @@ def test_the_texts_give_the_shipped_outcomes(repository: Path) -> None:
     "As the script that made them computes them, and the counts of refusals, too."
     rows = pagliaro.rows_of(repository)
     old = pd.read_parquet(FACTS).astype(object)
-    for name in old:
+    for name in old.columns.drop(["response", "p"]):
         assert rows[name].fillna("-").tolist() == old[name].fillna("-").tolist(), name
     counts = pd.read_csv(shipped("data", "published", "pagliaro_refusals.csv"))
     pd.testing.assert_frame_equal(pagliaro.refusals(rows), counts, check_dtype=False)

@@ -55,7 +55,7 @@ ARMS = ("none", "devils-advocate", "premortem", "random-control", "sacd")
 def told() -> pd.DataFrame:
     "Every answer that ships, with the stored number and what is known of its prompt."
     items = pd.read_parquet(SHIPPED.with_name("bais_items.parquet"))
-    known = items[["item_id", "script", "content_set", "arm", "condition"]]
+    known = items[["item_id", "script", "content_set", "condition"]]
     names = {"content_set": "vignette", "published_value": "stored"}
     return pd.read_parquet(SHIPPED).merge(known, on="item_id").rename(columns=names)
 

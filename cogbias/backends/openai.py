@@ -924,7 +924,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         "Provenance as texts and numbers; what the server does not say is left out."
         from importlib.metadata import version
 
-        card, dialect, access = self.model_card, self.dialect, self.probability_access
+        card, dialect = self.model_card, self.dialect
         meta = card.entry.meta
         facts = {
             "server": card.kind,
@@ -946,7 +946,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             "left_out": ", ".join(dialect.left_out),
             "thinking": json.dumps(dialect.thinking, sort_keys=True) if dialect.thinking else None,
             "probabilities": self._seeing_words,
-            "probe_difference": round(access.difference, 6) if access.route else None,
             "warning": self.warning,
         }
         return plain_facts(facts)

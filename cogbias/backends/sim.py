@@ -254,18 +254,13 @@ def expected_effect(
     contrast: Contrast,  # of kind difference
 ) -> float:
     "The effect that a perfect analysis finds, computed from the exact distributions."
-    items = selected(items, contrast)
-    shares = [
-        dict(zip((each["role"] for each in item["options"]), who.distribution(item).values()))
-        for item in items.to_dict("records")
-    ]
-    place = ["condition", "stratum", "cluster"]
-    scores = contrast.score.items()
-    table = items[place].assign(
-        scored=[sum(p.get(role, 0) * score for role, score in scores) for p in shares],
-        counted=[sum(p.get(role, 0) for role, _ in scores) for p in shares],
-    )
-    total = table.groupby(place).sum()
+    rows, place = [], ["condition", "stratum", "cluster"]
+    for item in selected(items, contrast).to_dict("records"):
+        shares = zip((each["role"] for each in item["options"]), who.distribution(item).values())
+        known = [(share, contrast.score[role]) for role, share in shares if role in contrast.score]
+        scored, counted = sum(share * score for share, score in known), sum(p for p, _ in known)
+        rows.append({name: item[name] for name in place} | {"scored": scored, "counted": counted})
+    total = pd.DataFrame(rows).groupby(place).sum()
     means = total["scored"] / total["counted"]
     difference = means[contrast.treatment] - (means[contrast.control] if contrast.control else 0.0)
     strata = difference.groupby(level="stratum").mean()

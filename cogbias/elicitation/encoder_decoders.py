@@ -52,7 +52,6 @@ class ReadingScorer(AnyScorer):
     "Next-token log-probabilities of an encoder-decoder."
 
     way = "read together"
-    facts: dict[str, Any]  # how much it has computed
     start: list[int]  # what its decoder begins with
 
     def __init__(
@@ -63,7 +62,6 @@ class ReadingScorer(AnyScorer):
         super().__init__(model)
         self.start, self._budget = answer_start(model), token_budget or _TOKENS_AT_ONCE
         self._kept_states: dict[tuple[int, ...], torch.Tensor] = {}
-        self.facts = {"way": self.way, "prompts_read": 0, "looked_at": 0}
 
     def _read_prompts(self, prompts: Sequence[tuple[int, ...]]) -> None:
         "Let the encoder read what it has not read; forget what is not asked about."
@@ -77,7 +75,6 @@ class ReadingScorer(AnyScorer):
             read = self.model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
             states = read.last_hidden_state
             self._kept_states.update((new[index], each) for index, each in zip(group, states))
-        self.facts["prompts_read"] += len(new)
 
     def _next_logits(self, readings: Sequence[Reading]) -> "torch.Tensor":
         "[readings, vocabulary]: the decoder's logits after what it has said; all of one shape."
@@ -98,7 +95,6 @@ class ReadingScorer(AnyScorer):
         prompts = [each.prompt for each in sequences]
         self._check_lengths(prompts)
         self._read_prompts(prompts)
-        self.facts["looked_at"] += len(sequences)
         shapes = [(len(each.prompt), len(each.said)) for each in sequences]
         for group in alike(shapes, self._budget):
             yield [[index] for index in group], self._next_logits([sequences[at] for at in group])

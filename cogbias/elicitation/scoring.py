@@ -232,8 +232,8 @@ def _all_logprobs(batches: Batches) -> "torch.Tensor":
     return torch.stack([found[index] for index in range(len(found))])
 
 
-def _try_tree(model: Any, reach: float) -> float:
-    "How far the tree way is off for sequences within its reach; raises why it does not do."
+def _try_tree(model: Any, reach: float) -> None:
+    "Raise why the tree way does not do, as tried on sequences within its reach."
     longest = getattr(model.config.get_text_config(), "max_position_embeddings", None) or inf
     size = int(min(16, reach, longest))
     sequences = _made_up_sequences(size, model.get_input_embeddings().weight.shape[0])
@@ -243,7 +243,6 @@ def _try_tree(model: Any, reach: float) -> float:
     off, allowed = allowed_deviation(model, expected, found)
     if not off <= allowed:
         raise ArithmeticError(f"log-probabilities differ by {off:.2g}, {allowed:.2g} is allowed")
-    return off
 
 # %% ../../nbs/elicitation/03_scoring.ipynb #da0ccd25
 class AnyScorer:
@@ -300,7 +299,8 @@ class Scorer(AnyScorer):
     "Next-token log-probabilities of a causal language model."
 
     way: str  # tree or rows
-    facts: dict[str, Any]  # how it computes, and how much it has computed
+    why: str  # it reads no tree; empty where it does
+    reach: float  # tokens of the longest sequence that the tree is exact for
 
     def __init__(
         self,
@@ -311,31 +311,29 @@ class Scorer(AnyScorer):
 
         super().__init__(model)
         self._budgets = _budgets(model, self.vocabulary, token_budget)
-        self.way, self._reach, why, off = "tree", _longest_seen_whole(model), "", 0.0
+        self.way, self.reach, self.why = "tree", _longest_seen_whole(model), ""
         try:
             with torch.inference_mode():
-                off = _try_tree(model, self._reach)
+                _try_tree(model, self.reach)
         except Exception as error:  # unknown architectures fail in unknown ways
-            self.way, self._reach, why = "rows", 0, f"it reads no tree: {first_line(error)}"
+            self.way, self.reach, self.why = "rows", 0, f"it reads no tree: {first_line(error)}"
             logging.getLogger(__name__).warning(
                 "%s: every prompt is computed from its first token, which is exact but slower (%s)",
                 type(model).__name__,
-                why,
+                self.why,
             )
-        counts = {"sequences": 0, "tokens": 0, "prefixes": 0, "by_rows": 0}
-        self.facts = {"way": self.way, "why": why, "deviation": off, "reach": self._reach} | counts
 
     def _batches(self, sequences: Sequence[Any]) -> Batches:
         "Along the tree, or by rows what is too long for that."
         self._check_lengths(sequences)
-        by_rows = np.array([len(each) > self._reach for each in sequences], bool)
-        self.facts["by_rows"] += int(by_rows.sum())
-        for part, compute in ((~by_rows, _logits_by_tree), (by_rows, _logits_by_rows)):
-            indices = np.flatnonzero(part).tolist()
-            asked = [sequences[index] for index in indices]
-            tree = prefix_tree(asked)
-            new = {"sequences": len(asked), "tokens": tree.tokens, "prefixes": len(tree)}
-            self.facts |= {name: self.facts[name] + count for name, count in new.items()}
-            of_part = tree if compute is _logits_by_tree else asked
-            for owners, logits in compute(self.model, of_part, *self._budgets):
+        for is_long in (False, True):
+            indices = [
+                at for at, each in enumerate(sequences) if (len(each) > self.reach) is is_long
+            ]
+            asked = [sequences[at] for at in indices]
+            if is_long:
+                computed = _logits_by_rows(self.model, asked, *self._budgets)
+            else:
+                computed = _logits_by_tree(self.model, prefix_tree(asked), *self._budgets)
+            for owners, logits in computed:
                 yield [[indices[place] for place in each] for each in owners], logits

@@ -473,7 +473,6 @@ class ProbabilityAccess(NamedTuple):
     listed: int = 0  # tokens to ask for; 0: they cannot be seen
     reason: str = ""  # why not
     route: str | None = None  # how an answer is begun; None: it is not continued
-    difference: float = 0.0  # total variation distance between the lists that should be equal
     counts: bool = True  # whether prompt tokens tell that a beginning was cut otherwise
     given: bool = False  # whether tokens that are not listed can be looked up
 
@@ -494,7 +493,7 @@ def find_route(
         apart = distance(again.lists[0], own.lists[1])
         counts = again.prompt_tokens == (own.prompt_tokens or 0) + 1
         if apart <= SAME_DISTANCE and (telling or counts):
-            return ProbabilityAccess(listed, route=route, difference=apart, counts=counts)
+            return ProbabilityAccess(listed, route=route, counts=counts)
     return ProbabilityAccess(listed)
 
 # %% ../../nbs/elicitation/07_server.ipynb #12eb36a5

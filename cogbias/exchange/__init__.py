@@ -123,10 +123,8 @@ def import_table(
 # %% ../../nbs/10_exchange.ipynb #2be7ea37
 def _to_file(ending: str, asked: Paradigm, out: Path) -> Written:
     "Write the items of a paradigm into one file."
-    if out.suffix != ending:
-        raise CogbiasError(f"{out}: a file of this format ends in {ending}; rename it")
     table = asked.items()
-    return {save_table(table, out): len(table)}
+    return {save_table(table, out.with_suffix(ending)): len(table)}
 
 
 def _tables_of(outputs: Path | str) -> dict[str, pd.DataFrame]:

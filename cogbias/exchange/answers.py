@@ -105,17 +105,15 @@ def part_of(
     where: Mapping[str, Sequence[str]] = {},  # factor -> levels
 ) -> Imported:
     "The answers to some of the prompts; an error where nobody answered them."
-    names = {each: matching(each, found.items) for each in paradigms}
-    for pattern, named in names.items():
-        if not named:
-            check_known(pattern, found.items, f"{found.name} has no paradigm {pattern!r}")
     tables = {}
-    for name in sorted({each for named in names.values() for each in named}):
-        table = found.items[name]
-        for factor, levels in where.items():
-            check_known(factor, table, f"{name} has no factor {factor!r}")
-            table = table[table[factor].map(str).isin(levels)]
-        if len(table):
+    for pattern in paradigms:
+        if not matching(pattern, found.items):
+            check_known(pattern, found.items, f"{found.name} has no paradigm {pattern!r}")
+        for name in matching(pattern, found.items):
+            table = found.items[name]
+            for factor, levels in where.items():
+                check_known(factor, table, f"{name} has no factor {factor!r}")
+                table = table[table[factor].map(str).isin(levels)]
             tables[name] = table.reset_index(drop=True)
     wanted = {each for table in tables.values() for each in table["item_id"]}
     cells = []
@@ -126,7 +124,8 @@ def part_of(
     if found.cells and not cells:
         levels = ", ".join(f"{name}={'|'.join(map(str, some))}" for name, some in where.items())
         raise CogbiasError(f"{found.name} has no answers where {levels}; see its items")
-    return found._replace(items=tables, cells=cells)
+    items = {name: table for name, table in sorted(tables.items()) if len(table)}
+    return found._replace(items=items, cells=cells)
 
 # %% ../../nbs/exchange/answers.ipynb #105963aa
 def _keep_cell(folder: Folder, run: int, cell: ImportedCell, items: pd.DataFrame) -> None:

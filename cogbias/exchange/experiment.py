@@ -21,7 +21,7 @@ from ..design import paradigm, selected
 from ..study import read_study, studies, study_items, study_paradigms
 from .rows import Written
 from ..study.own_paradigms import known_name
-from ..tables import CogbiasError, file_text, from_home, shipped
+from ..tables import file_text, from_home, shipped
 
 # %% ../../nbs/exchange/experiment.ipynb #a65fc5c5
 def asked_of_people(
@@ -139,9 +139,7 @@ def save_survey(
     questions: int = QUESTIONS,  # that a person answers of a paradigm, at most
 ) -> Written:  # the file -> how many items
     "Write a survey that Qualtrics imports."
-    file = Path(out)
-    if file.suffix != ".txt":
-        raise CogbiasError(f"{file}: a Qualtrics survey is a .txt file; rename it")
+    file = Path(out).with_suffix(".txt")
     setup = _on_one_line(_SETUP.format(" and of ".join(asked)))
     lines = ["[[AdvancedFormat]]", "", f"[[ED:paradigms:{' '.join(asked)}]]", ""]
     lines += ["[[Block:Setup]]", "[[Question:DB]]", "[[ID:setup]]", setup, ""]

@@ -277,12 +277,10 @@ _NO_OPTION = "Could not extract the chosen option"  # how the published message 
 def _answer(decision: Decision, item: Mapping[str, Any]) -> Answer:
     "One of the two answers of a decision."
     record, condition = decision.record, item["condition"]
-    when = f"recorded {record.text('timestamp') or 'at an unknown time'} (no time zone)"
     if decision.chosen is None:
         message = record.text("error_message")
         status = "invalid_format" if message.startswith(_NO_OPTION) else "error"
-        detail = f"published as ERROR: {' '.join(message.split())[:400]}; {when}"
-        return Answer(status, detail=detail)
+        return Answer(status, detail=f"published as ERROR: {' '.join(message.split())[:400]}")
     place = float(decision.chosen[condition])
     chosen = next(each for each in item["options"] if each["value"] == place)
     extracted = " ".join(record.text(f"{condition}_extraction").split())
@@ -292,7 +290,7 @@ def _answer(decision: Decision, item: Mapping[str, Any]) -> Answer:
         choice=chosen["label"],
         role=chosen["role"],
         value=chosen["value"],
-        detail=f"extracted: {extracted}; {when}",
+        detail=f"extracted: {extracted}",
     )
 
 

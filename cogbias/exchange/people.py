@@ -273,21 +273,21 @@ def _left_out_lines(
 ) -> list[str]:
     "What was left out, what could not be read and what should be looked at, a line each."
     failed = (table.cells["attention"] == "failed").sum() if "attention" in table.cells else 0
-    example = next(filter(None, others), "")
+    other = next(filter(None, others), "")
     unread = [each.response or "" for each in answers if each.status != "ok"]
+    longest = max(unread, key=len, default="")
+    points = "; write decimals with a point" * any(map(_COMMA.search, unread))
     lines = {
-        f"{table.previews} previews of the survey were left out": table.previews,
-        f"{len(others):,} rows match no item and were left out"
-        + (f", such as {example!r:.60}" if example else ""): others,
-        f"{again:,} answers to an item that the person had answered before were left out": again,
-        f"{failed:,} people failed the attention check and are included; leave them out with "
-        "--where attention=passed": failed,
-        f"{len(unread):,} of {len(answers):,} answers could not be read, such as "
-        f"{max(unread, key=len, default='')!r:.60}"
-        + "; write decimals with a point"
-        * any(map(_COMMA.search, unread)): unread,
+        "previews of the survey were left out": table.previews,
+        f"rows match no item and were left out, such as {other!r:.60}": len(others),
+        "answers to an item that the person had answered before were left out": again,
+        "people failed the attention check and are included; leave them out with --where "
+        "attention=passed": failed,
+        f"of {len(answers):,} answers could not be read, such as {longest!r:.60}{points}": len(
+            unread
+        ),
     }
-    return [line for line, holds in lines.items() if holds]
+    return [f"{count:,} {words}" for words, count in lines.items() if count]
 
 # %% ../../nbs/exchange/people.ipynb #a41c0017
 @listing(Columns={name: f"usual names: {', '.join(each.split())}" for name, each in USUAL.items()})

@@ -139,14 +139,6 @@ class Recipe:
         _FromZero,
         Setting("steps in which the rate rises from zero", "a whole number from 0"),
     ] = 0
-    parts: Annotated[
-        AtLeastOne,
-        Setting("parts in which a step is computed, to need less memory", "a whole number from 1"),
-    ] = 1
-    precision: Annotated[
-        Literal["auto", "float32", "bfloat16", "float16"],
-        Setting("auto: mixed, with bfloat16, on a GPU that can", "a precision"),
-    ] = "auto"
     device: Annotated[
         Literal["auto", "cpu"], Setting("auto: a GPU where there is one", "auto or cpu")
     ] = "auto"
@@ -171,11 +163,6 @@ def make_recipe(
     "A checked recipe."
     check_settings(source, Recipe, settings, "{name!r} is not a setting of a training")
     recipe = Recipe(**(asdict(base) | settings))
-    if recipe.batch % recipe.parts:
-        raise CogbiasError(
-            f"{source}: {recipe.batch} questions cannot be computed in {recipe.parts} equal parts; "
-            f"choose parts that divide batch"
-        )
     if recipe.keep == "best" and recipe.save_every:
         raise CogbiasError(
             f"{source}: keep = 'best' saves a checkpoint at each check; set check_every, and leave "
@@ -266,15 +253,8 @@ def _make_trainer(
     from transformers import Trainer
 
     class Lessons(Trainer):
-        def get_batch_samples(self, *arguments, **named):
-            parts, items = super().get_batch_samples(*arguments, **named)
-            self.sizes = [len(part["labels"]) for part in parts]
-            return parts, items
-
         def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
             found, scores = loss(model, inputs)
-            if model.training and len(self.sizes) > 1:  # the mean over questions, not over parts
-                found = found * (len(inputs["labels"]) * len(self.sizes) / sum(self.sizes))
             return (found, {"scores": scores}) if return_outputs else found
 
     made = Lessons(**settings)
@@ -349,18 +329,12 @@ def _watchers(recipe: Recipe, source: str, progress: bool) -> list[Any]:  # Trai
     return [Watcher(), Bar()] if progress else [Watcher()]
 
 # %% ../../nbs/08_training.ipynb #453b7a32
-def _precision_to_use(recipe: Recipe) -> str:
-    "The precision of a training: that of the recipe, or what suits the machine."
+def _in_bfloat16(recipe: Recipe) -> bool:
+    "Whether a training is computed in mixed precision: on a GPU that can."
     import torch
 
     on_gpu = recipe.device == "auto" and torch.cuda.is_available()
-    if recipe.precision == "float16" and not on_gpu:
-        raise CogbiasError(
-            'precision = "float16" needs a GPU, and there is none; use "bfloat16" or "float32"'
-        )
-    if recipe.precision != "auto":
-        return recipe.precision
-    return "bfloat16" if on_gpu and torch.cuda.is_bf16_supported() else "float32"
+    return on_gpu and torch.cuda.is_bf16_supported()
 
 
 def _trainer_interval(what: str, steps: int) -> dict[str, Any]:
@@ -379,19 +353,16 @@ def _arguments_of_trainer(recipe: Recipe, folder: Path, dev: bool) -> Any:
     saved |= _trainer_interval("logging", recipe.check_every or recipe.save_every)
     looked = _trainer_interval("eval", recipe.check_every) if dev else {"eval_strategy": "no"}
     kept = {"load_best_model_at_end": best, "metric_for_best_model": "accuracy"} if best else {}
-    precision = _precision_to_use(recipe)
     made = TrainingArguments(
         output_dir=str(folder),
-        per_device_train_batch_size=recipe.batch // recipe.parts,
-        per_device_eval_batch_size=recipe.batch // recipe.parts,
-        gradient_accumulation_steps=recipe.parts,
+        per_device_train_batch_size=recipe.batch,
+        per_device_eval_batch_size=recipe.batch,
         num_train_epochs=recipe.epochs,
         learning_rate=recipe.rate,
         lr_scheduler_type="linear",
         warmup_steps=recipe.warmup,
         optim="adamw_torch",
-        bf16=precision == "bfloat16",
-        fp16=precision == "float16",
+        bf16=_in_bfloat16(recipe),
         use_cpu=recipe.device == "cpu",
         seed=recipe.seed % 2**32,
         data_seed=recipe.seed % 2**32,
@@ -407,15 +378,6 @@ def _arguments_of_trainer(recipe: Recipe, folder: Path, dev: bool) -> Any:
     )
     made._n_gpu = min(made.n_gpu, 1)  # one model on one GPU; CUDA_VISIBLE_DEVICES says which
     return made
-
-
-def _too_large(source: str, recipe: Recipe) -> CogbiasError:
-    "The error for a step that does not fit into memory."
-    tried = recipe.batch // recipe.parts
-    remedy = (
-        f"set parts to a divisor of {recipe.batch} above {recipe.parts}, or take a smaller model"
-    )
-    return CogbiasError(f"{source}: out of memory with {tried} questions at a time; {remedy}")
 
 # %% ../../nbs/08_training.ipynb #9dd60731
 class Trained(NamedTuple):
@@ -478,12 +440,15 @@ def learn(
     except _NotFinite as error:
         raise CogbiasError(
             f"{source}: {error}; checkpoints until then are kept in {work.name}; use a lower rate "
-            f'than {recipe.rate:g}, or precision = "float32"'
+            f"than {recipe.rate:g}"
         ) from None
     except (RuntimeError, MemoryError) as error:
         said = str(error)
         if isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said:
-            raise _too_large(source, recipe) from None
+            raise CogbiasError(
+                f"{source}: out of memory with {recipe.batch} questions at a time; set a "
+                "smaller batch"
+            ) from None
         raise
     return trainer.state.log_history
 
@@ -532,7 +497,7 @@ def fine_tune(
     trace = _trace_of(history)
     record = {
         **(about or {}),
-        "recipe": asdict(recipe) | {"precision": _precision_to_use(recipe)},
+        "recipe": asdict(recipe),
         "questions": {"train": len(train), "dev": len(dev)},
         "reached_stop": _has_learnt(recipe, _accuracies(history)),
         "steps": int(trace["step"].max()),
@@ -541,6 +506,7 @@ def fine_tune(
     run = {
         "seconds": time.monotonic() - began,
         "device": str(model.device),
+        "bfloat16": _in_bfloat16(recipe),
         "packages": {name: version(name) for name in _PACKAGES},
     }
     ready = work / "ready"

@@ -232,7 +232,7 @@ def vocabulary_texts() -> list[str]:
 HUB = "SWAG from the hub"  # as a record says
 MADE_LIKE_SWAG = "a small set like SWAG that was made here"
 # settings of a recipe that change no more than rounding
-_NOT_DECISIVE = ("save_every", "parts", "device", "threads")
+_NOT_DECISIVE = ("save_every", "device", "threads")
 
 
 def _decisive(recipe: Recipe) -> dict[str, Any]:
