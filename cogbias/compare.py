@@ -83,7 +83,7 @@ def _gap(contrast: Contrast, answers: Sequence[Answered]) -> Estimate:
     if kind.gap:
         return kind.gap(contrast, *rows)
     if kind.clusters is None:
-        return nothing("undefined", "not made of clusters, so it has no paired difference")
+        return nothing("undefined", "not based on clusters, so it has no paired difference")
     return gap_of_clusters(*(kind.clusters(contrast, each) for each in rows), contrast.unit)
 
 
@@ -205,7 +205,7 @@ def _rank_rows(
         row = {"participant": name, "estimate": value[name], "rank": rank}
         row["rank_low"] = min(rank, 1 + int((decided != name).sum()))
         row["rank_high"] = max(rank, len(ranked) - int((decided == name).sum()))
-        row["detail"] = f"the {read[name].sum():,} prompts of its own"
+        row["detail"] = f"the {read[name].sum():,} prompts that it answered readably"
         if enough:
             row["n_clusters"] = len(np.unique(layout.code("cluster")[0][common]))
             row["detail"] = f"the {common.sum():,} prompts that all of them answered readably"
@@ -225,12 +225,14 @@ DIFFERENCES = {  # column -> its meaning
     "ci_low": "lower limit",
     "ci_high": "upper limit",
     "p_value": "two-sided, not corrected",
-    "p_method": "how the p-value was made; t, normal and interval are those of the interval",
+    "p_method": "how the p-value was computed; t, normal and interval mean that it corresponds to "
+    "the interval",
     "p_adjusted": "corrected across all differences",
-    "family": "differences that are corrected together, those from people and the others apart",
-    "larger": "who shows more, tied, or not told apart",
+    "family": "differences that are corrected together; differences from people are corrected "
+    "separately from the others",
+    "larger": "the participant that shows more, or 'tied' or 'not told apart'",
     "likeness": "like, stronger, weaker, opposite or cannot tell, where people are second",
-    "n_prompts": "prompts that both answered; 0 for people and a model",
+    "n_prompts": "prompts that both answered; 0 if people are compared with a model",
     "n_clusters": "units that the interval is based on",
     "method": "how the interval was made",
     "status": "ok, or why the number needs care",
@@ -240,9 +242,9 @@ RANKS = {
     "paradigm": "as in items",
     "participant": "as in trials",
     "estimate": "of every participant in a paradigm",
-    "rank": "1 shows most; empty where there is none",
-    "rank_low": "first rank that the corrected differences leave open",
-    "rank_high": "last rank that they leave open",
+    "rank": "1 shows the most; empty if there is no rank",
+    "rank_low": "first rank that is compatible with the corrected differences",
+    "rank_high": "last rank that is compatible with them",
     "of": "how many are ranked",
     "n_clusters": "how many of the items' clusters the ranks are based on",
     "detail": "what the ranks are based on, or why a participant has none",
@@ -605,8 +607,9 @@ def comparison_notes(
     found = _named_for_readers(found)
     if several_ways:
         notes.append(
-            "Encoders score each option separately after the bare question; others read one prompt "
-            "with all options. Differences between the two also reflect this difference in method."
+            "Encoders score each option separately after the bare question; other participants "
+            "read one prompt with all options. Differences between the two also reflect this "
+            "difference in method."
         )
     lacking = found.familiar[found.familiar["estimate"].isna()]
     if len(lacking):
@@ -616,8 +619,8 @@ def comparison_notes(
         notes.append(f"Published and new wording could not be compared for: {where}.")
     if len(lacking) < len(found.familiar):
         notes.append(
-            "If the published wording is a single cluster, the interval is that for one further "
-            "new wording, in the same option order: it excludes 0 if the published wording differs "
+            "If the published wording is a single cluster, the interval is for one further new "
+            "wording in the same option order; it excludes 0 if the published wording differs "
             "from the new ones by more than they differ from each other."
         )
     return " ".join(notes)

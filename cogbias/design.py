@@ -286,7 +286,7 @@ class Paradigm(About):
         if self.name in known and known[self.name]() is self:
             return paradigm, (self.name,)
         raise CogbiasError(
-            f"{self.name} is not what is known by this name, so it cannot be sent to another "
+            f"{self.name} is not the paradigm known by this name, so it cannot be sent to another "
             "process; declare it there, or put it into a file of your own"
         )
 
@@ -452,7 +452,7 @@ def moved_target_line(
     if count == 1:
         where = f"the only wording, {moved[0]}"
     return (
-        f"the target is another one of the same options under treatment in {where}, so who "
+        f"under treatment, the target is a different one of the same options in {where}, so who "
         "answers alike in both conditions seems to show an effect"
     )
 
@@ -482,7 +482,7 @@ SOURCE_COLUMNS = {
     "source_record": "number of the record in that file",
     "also_in": "other places with the same item, as file#record",
     "usable": "whether the item may be asked",
-    "problem": "codes of what is wrong; empty where nothing is",
+    "problem": "codes of what is wrong; empty if nothing is wrong",
     "note": "codes of what a reader should know",
 }
 

@@ -291,7 +291,8 @@ def lost_words(
     remedy = "run again with "
     remedy += "fewer --jobs" if cluster is None else "workers that have more memory"
     return (
-        f"its process was killed, perhaps for want of memory; what it answered is stored; {remedy}"
+        "its process was killed, perhaps because memory ran out; its answers so far are "
+        f"stored; {remedy}"
     )
 
 

@@ -1074,7 +1074,7 @@ def provider_lines(folder: Folder) -> list[str]:
         "group by 1, 2) group by name having count(*) > 1"
     )
     return [
-        f"{who}: a router asked {count} providers: {told}; to pin one, set extra.provider"
+        f"{who}: a router used {count} providers: {told}; to pin one, set extra.provider"
         for who, count, told in folder.each(query)
     ]
 

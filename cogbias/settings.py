@@ -85,7 +85,7 @@ class Study:
         Method | Annotated[list[Method] | tuple[Method, ...], MinLen(1)],
         Setting(
             "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
-            "the name of a method, or a list of them: every arm is asked by each",
+            "the name of a method, or a list of them: every arm is asked with each",
         ),
     ] = "auto"
     repeats: Annotated[

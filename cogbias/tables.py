@@ -192,7 +192,7 @@ LARGEST = sys.float_info.max
 _SAID = {  # kind of fault, as pydantic has it -> what is said of a value
     "missing": "is empty",
     "string_pattern_mismatch": "is blank",
-    "string_unicode": "holds half a character ({value!r:.60})",
+    "string_unicode": "contains half of a surrogate pair ({value!r:.60})",
     "literal_error": "holds {value!r:.60}; {near}",
     "greater_than_equal": "holds {value!r:.60}, which is not between {low} and {high}",
     "less_than_equal": "holds {value!r:.60}, which is not between {low} and {high}",
@@ -397,7 +397,7 @@ def _as_json(value: Any) -> Any:
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"what JSON cannot ({first_line(error):.80})") from None
     if not same:
-        raise ValueError("what JSON would give back as something else")
+        raise ValueError("a value that JSON would not preserve")
     return value
 
 
@@ -624,7 +624,7 @@ def item_table(
 # %% ../nbs/00_tables.ipynb #96ef4706
 def _format_of(path: Path) -> str:
     "The ending of a table file; an error for any other."
-    check_known(path.suffix, _WRITERS, f"{path} cannot tell the format from {path.suffix!r}")
+    check_known(path.suffix, _WRITERS, f"{path} cannot determine the format from {path.suffix!r}")
     return path.suffix
 
 # %% ../nbs/00_tables.ipynb #c7325658
@@ -750,7 +750,8 @@ def check_file(
         raise CogbiasError(f"{path} is a pipe or a device, not a regular file; remove it")
     if found.st_size > most:
         raise CogbiasError(
-            f"{path} has {found.st_size:,} bytes, more than {most:,}; not ours, remove it"
+            f"{path} has {found.st_size:,} bytes, more than {most:,}; it was not written by "
+            "cogbias, so remove it"
         )
     return path
 
@@ -969,7 +970,7 @@ def with_plain_types(
     made: dict[str, pd.Series] = {}
     for name, column in table.items():
         if not isinstance(name, str):
-            raise CogbiasError(f"{schema.name} table: column {name!r} has no text as its name")
+            raise CogbiasError(f"{schema.name} table: column {name!r} has a name that is not text")
         kind, is_plain = kinds.get(name), isinstance(column.dtype, np.dtype)
         if kind == "text" and not from_csv and column.dtype == "str":
             continue

@@ -109,14 +109,15 @@ STATUSES = {
         "with its order consistency.",
     ),
     Status.POSITION_UNIDENTIFIABLE: StatusWords(
-        "no item was read in two orders",
+        "no item was answered in two option orders",
         "presented in one order only",
-        why="most answers are at one position, and no prompt was read in two orders, so position "
-        "and content cannot be separated",
+        why="most answers are at one position, and no prompt was answered in two option orders, "
+        "so position and content cannot be separated",
         number=False,
         by_place=True,
-        caveat="Most answers are at one position, and no prompt was read in two orders: what looks "
-        "like an effect may be a preference for that position. Ask both orders.",
+        caveat="Most answers are at one position, and no prompt was answered in two option "
+        "orders: what looks like an effect may be a preference for that position. Ask both "
+        "orders.",
     ),
     Status.NO_COUNTERPART: StatusWords(
         "only one of the conditions was run, or exists at this level",
@@ -398,10 +399,10 @@ _OF_AN_ACCURACY = ReportWords(
     opening="**What is asked.** {summary}\n\n**What is right.** {norm}\n\n**Zero is** the best "
     "constant policy: always the option in the same position, or always the same words. **A "
     "positive value means:** {positive}. This is an accuracy, not a bias.",
-    effect="*Default* is the main estimate: conditional on a readable answer, tied options "
-    "share the credit. *Published* is the paper's own formula, quirks included. "
-    "Estimates on new items treat both items of a question as sampled units; those on "
-    "the published questions alone do not generalize to others.",
+    effect="*Default* is the main estimate: conditional on a readable answer; tied options share "
+    "the credit. *Published* is the paper's own formula, quirks included. Estimates on new "
+    "items treat both items of a question as sampled units; those on the published "
+    "questions alone do not generalize to others.",
     levels="The share of right answers at each level of a factor. A constant policy is right "
     "everywhere in some levels and nowhere in others, so a single level says little. "
     "Intervals are not adjusted for multiple comparisons.",

@@ -193,7 +193,9 @@ def main(path: str) -> None:
     table.to_parquet(PLACE / "bais.parquet", compression="zstd", index=False)
     for name, data in files_of(path, ("LICENSE",)).items():
         (PLACE / "bais_LICENSE.txt").write_bytes(data)
-    print(f"left out as of other experiments: {len(every) - len(answers):,} records")
+    print(
+        f"left out because they belong to other experiments: {len(every) - len(answers):,} records"
+    )
 
 
 if __name__ == "__main__":

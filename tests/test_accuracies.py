@@ -303,4 +303,4 @@ def test_preferences_among_things_do_not_pass_for_knowledge_of_their_prices():
     row = whole(estimated("bets/value", items, told(items, say))).loc["accuracy_gain"]
     assert row["estimate"] == pytest.approx(0.8 - 0.5)
     assert row["ci_low"] < 0 and row["p_value"] > 0.05 and row["verdict"] == "inconclusive"
-    assert "questions share things: worth" in row["detail"]
+    assert "questions share objects; equivalent to" in row["detail"]

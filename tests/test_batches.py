@@ -298,7 +298,9 @@ def test_one_process_waits_at_a_time(tmp_path: Path) -> None:
 def test_a_server_without_batches_says_so(tmp_path: Path) -> None:
     with Providers(has_batches=False) as double:
         failed = run(study_of("openai", double), tmp_path)
-        assert all("its server has no batches; run without --batch" in line for line in failed)
+        assert all(
+            "its server does not support batches; run without --batch" in line for line in failed
+        )
         with Folder(tmp_path) as folder:
             assert taken(folder, 0).in_flight == 0
 

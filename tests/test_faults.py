@@ -133,7 +133,7 @@ def test_a_server_that_goes_away() -> None:
         assert who.methods == ("text",)
         before = len(double.asked)
         double.script = lambda asked: "gone" if asked.number > before + 50 else None
-        words = "the last 20 requests failed .*see whether the server is still there"
+        words = "the last 20 requests failed .*check whether the server is still running"
         with pytest.raises(CogbiasError, match=words):
             for _, answer in who.answers([Request(ITEM, 0, n) for n in range(120)], "text"):
                 answers.append(answer.status)

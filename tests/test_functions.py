@@ -177,7 +177,7 @@ class NoAnswers(Cautious):
 @pytest.mark.parametrize(
     ("who", "words"),
     [
-        (Cautious, r"Cautious is a class; give an object of it: Cautious\(\.\.\.\)"),
+        (Cautious, r"Cautious is a class; give an instance of it: Cautious\(\.\.\.\)"),
         (NoAnswers("1"), r"answers\(\) should yield .* not None"),
     ],
 )

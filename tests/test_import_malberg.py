@@ -391,7 +391,7 @@ def test_what_cannot_be_used_is_left_out_and_counted(tmp_path: Path, tests: list
     )
     told = "\n".join(found.notes)
     assert "8 test cases of biases that have no paradigm here" in told
-    assert "1 test cases without a value that was drawn for them" in told
+    assert "1 test cases that lack a value drawn for them" in told
     assert "9 decisions on tests that are not here" in told
     assert "1 decisions whose options were neither in order nor reversed" in told
     assert "2 earlier or failed records of a decision" in told

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import cogbias as cb
 from cogbias.cli import app
 
-SAYS = "the target is another one of the same options under treatment in"
+SAYS = "under treatment, the target is a different one of the same options in"
 
 
 pytestmark = pytest.mark.usefixtures("forgotten")

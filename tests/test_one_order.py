@@ -15,7 +15,10 @@ from cogbias.reporting.study import common_effects, homogeneity_table
 from cogbias.tables import identified
 
 ONE_ORDER = {"variant": "base", "option_order": 1}
-SAID = "no prompt was read in two orders, so a preference for a position counts as one for content"
+SAID = (
+    "no prompt was answered in two option orders, so a preference for a position counts as a "
+    "preference for content"
+)
 
 
 def headline_of(who: object, place: Path, paradigm: str, **where: object) -> dict:

@@ -41,7 +41,7 @@ def biases(tmp_path_factory) -> str:
 
 
 def test_it_says_who_is_not_real_and_what_was_found(biases):
-    assert "Simulated, with planted effects" in biases
+    assert "Simulated, with built-in effects" in biases
     assert "8 participants in 3 paradigms" in biases
     for verdict in ("present", "reversed", "absent"):
         assert verdict in biases

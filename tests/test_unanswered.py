@@ -211,8 +211,8 @@ def test_strata_that_weigh_alike_say_which_of_them_is_not_in_the_mean() -> None:
     for target in "SF":
         key = ("certainty_effect", "all", target, False)
         assert lost.loc[key, "estimate"] == rest.loc[key, "estimate"]
-        assert "the mean is without common_ratio" in lost.loc[key, "detail"]
-        assert "the mean is without" not in rest.loc[key, "detail"]
+        assert "the mean excludes common_ratio" in lost.loc[key, "detail"]
+        assert "the mean excludes" not in rest.loc[key, "detail"]
 
 
 PARTS = {

@@ -152,7 +152,7 @@ def test_options_that_are_not_listed_have_the_probabilities_of_the_whole_vocabul
         assert some.valid_mass == pytest.approx(whole.valid_mass, rel=1e-6)
     looked_up = [each for each in five.asked if each.get("prompt_logprobs") == 5]
     assert len(looked_up) == 1 + len(asked["options"]) and whole.detail is None
-    assert "of the probability was not seen" in some.detail  # talk that no list shows
+    assert "of the probability was not observed" in some.detail  # talk that no list shows
 
 
 def test_what_is_known_of_a_server_says_whether_tokens_are_looked_up() -> None:

@@ -154,7 +154,7 @@ class AnthropicSettings(HostedSettings):
         if not self.think and ALWAYS_THINK.match(self.model):
             return "it always thinks; set think=low"
         fixed = self.think or self.temperature > 1 or NOT_TEMPERED.match(self.model)
-        return "it takes no other temperature than 1" * bool(fixed and self.temperature != 1)
+        return "it accepts no temperature other than 1" * bool(fixed and self.temperature != 1)
 
 # %% ../../nbs/backends/anthropic.ipynb #anthropic-who
 class AnthropicParticipant(ServerParticipant, AnthropicSettings):
@@ -174,7 +174,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
 
     def ruled_out(self) -> str:
         "Why probabilities cannot be seen."
-        return "Anthropic's protocol does not show them"
+        return "Anthropic's API does not return them"
 
     def check_fit(self) -> None:
         "Refuse thinking, or none of it, where the model cannot be asked so."
@@ -329,7 +329,7 @@ def PARTICIPANT(
     "Factory that the registry calls; contacts nothing."
     if not re.fullmatch(r"[\w.:@-]+", model):
         raise CogbiasError(
-            f"anthropic/{model}: the name of a model has letters, digits and -.:@ only"
+            f"anthropic/{model}: a model name may contain only letters, digits and -.:@"
         )
     made = hosted_settings(AnthropicSettings, model, settings, OURS)
     return AnthropicParticipant(model, **made)

@@ -51,7 +51,9 @@ def split_command(
             f"command/{printable(model)}: should name a program on one line, such as "
             "command/./my_model"
         )
-    remedy = "the command line is stored and shown; let the program read it from its environment"
+    remedy = (
+        "the command line is stored and shown; let the program read the key from its environment"
+    )
     given_values = re.findall(r"(?<=\s)-+([\w-]+)(?:=|\s+)(?!-)\S", model)
     if scrub(model) != printable(model) or any(map(names_a_secret, given_values)):
         raise CogbiasError(f"command/{words[0]} holds what looks like a key; {remedy}")
@@ -278,21 +280,24 @@ class CommandSettings:
     "How a program is asked."
 
     temperature: Annotated[
-        Temperature | None, Setting("told to the program", "a number of at least 0")
+        Temperature | None, Setting("passed to the program", "a number of at least 0")
     ] = None
     max_tokens: Annotated[
-        AtLeastOne | None, Setting("told to the program", "a whole number of at least 1")
+        AtLeastOne | None, Setting("passed to the program", "a whole number of at least 1")
     ] = None
     revision: Annotated[
         str | int | None,
-        Setting("changes when its answers may; None: the hash of its files", "a text or a number"),
+        Setting(
+            "to be changed when the answers may change; None: the hash of its files",
+            "a text or a number",
+        ),
     ] = None
     timeout: Annotated[
         Annotated[float, Gt(0)], Setting("for an answer", "a number of seconds above 0")
     ] = 300.0
     concurrency: Annotated[
         AtLeastOne,
-        Setting("programs that run and are asked at the same time", "a whole number of at least 1"),
+        Setting("copies of the program that run at the same time", "a whole number of at least 1"),
     ] = 1
 
 
@@ -329,7 +334,7 @@ class CommandParticipant:
 
     @property
     def identity(self) -> dict[str, Any]:
-        "What else is told to the program; the command line is its name."
+        "What else is passed to the program; the command line is its name."
         return {"max_tokens": self.settings.max_tokens, "protocol": 1}
 
     def facts(self) -> dict[str, Any]:
@@ -373,8 +378,8 @@ class CommandParticipant:
         )
         if self.settings.revision is None and self._hash_of_files() != files:
             raise CogbiasError(
-                "its files changed while it was answering; answers are stored under the old ones; "
-                "remove any that you doubt"
+                "its files changed while it was answering; answers are stored under the old "
+                "version; remove any that you doubt"
             )
 
 

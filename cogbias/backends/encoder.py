@@ -158,7 +158,9 @@ def encoder_folder(
         return model_folder(model, "encoder", convert)
     place = Path(checkpoints or ".").expanduser() / model
     if checkpoints is None or not place.is_dir():
-        where = "no folder is named for such" if checkpoints is None else f"{place} is not there"
+        where = (
+            "no folder is set for such encoders" if checkpoints is None else f"{place} is not there"
+        )
         raise CogbiasError(
             f"encoder/{model} is an encoder that is trained here, and {where}; train it with "
             f"cogbias train, or set checkpoints to the folder that contains {model}"
@@ -206,8 +208,9 @@ def load_tokenizer(
         tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     if tokenizer.pad_token_id is None:
         raise CogbiasError(
-            f"{source}: its tokenizer has no padding token, so texts of several lengths cannot be "
-            f"read together; set tokenizer.pad_token to the one the model was trained with and "
+            f"{source}: its tokenizer has no padding token, so texts of different lengths "
+            "cannot be "
+            f"batched; set tokenizer.pad_token to the one the model was trained with and "
             f"save it"
         )
     return tokenizer
@@ -260,7 +263,7 @@ def load_encoder(
     model: str | Path,  # a folder, ARCHITECTURE@TASK, or a name on the hub
     device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
     dtype: str = "auto",  # auto, float32, bfloat16 or float16
-    fresh_head: int | None = None,  # seed of a head that was never trained; None: it is refused
+    fresh_head: int | None = None,  # seed for a random, untrained head; None: it is refused
     checkpoints: str | Path | None = None,  # folder that holds the encoders trained here
 ) -> tuple[Any, Any]:  # model and tokenizer of transformers; the model ready to answer
     "Load an encoder with its head, and its tokenizer."
@@ -383,7 +386,7 @@ def scored_batches(
         if length > most:
             raise CogbiasError(
                 f"{source} reads {most} tokens, and {text!r:.60} has {length}; leave that item "
-                f"out, texts are never truncated"
+                f"out, because texts are never truncated"
             )
     for batch in batches(lengths, batch_size):
         scores = _score_rows(source, model, [rows[at] for at in batch], lengths[batch[0]])
@@ -490,7 +493,7 @@ class EncoderParticipant(LocalModel):
     fresh_head: Annotated[
         Seed | None,
         Setting(
-            "seed of a head that was never trained; None: such a model is refused",
+            "seed for a random, untrained head; None: such a model is refused",
             "a whole number",
         ),
     ] = None
@@ -549,7 +552,7 @@ class EncoderParticipant(LocalModel):
         config, record = model_configuration(self.folder), read_record(self.folder) or {}
         found = {
             "architecture": ", ".join(config.get("architectures") or [config["model_type"]]),
-            "instrument": "each option scored by itself, read behind the bare question",
+            "instrument": "each option scored by itself, after the bare question",
             "warning": self.warning,
             "label": stored_label(self.folder) or None,
         }

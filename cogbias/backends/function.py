@@ -35,13 +35,14 @@ from ..tables import CogbiasError, as_given, kind_of
 
 # %% ../../nbs/backends/function.ipynb #5eb2a9c5
 OFFERED = {
-    "prompt": "the text of the question, below the system text if the function takes no system",
-    "system": "the system text of the item, or None; who takes it finds it here only",
+    "prompt": "the prompt, preceded by the system message if the function has no parameter system",
+    "system": "the system message of the item, or None; a function with this parameter gets it "
+    "only here",
     "options": "label -> text of the options, in the order shown",
     "kind": "what is asked for: choice, scale or number",
-    "temperature": "as it was given to run, or None",
+    "temperature": "the temperature passed to run, or None",
     "seed": "a whole number for this answer",
-    "repeat": "how often this prompt was put before",
+    "repeat": "how many times this prompt was asked before",
 }  # name of a parameter -> what it holds
 
 
@@ -196,7 +197,7 @@ def _answer_of_chances(item: Mapping[str, Any], given: Mapping[Any, Any]) -> Ans
     labels = [str(each["label"]) for each in item["options"]]
     for label, chance in chances.items():
         if label not in labels or chance is None or not -1e-9 <= chance <= 1 + ROUNDED:
-            words = "which is not offered, or that is no number from 0 to 1"
+            words = "which is not offered or is not a number from 0 to 1"
             return _unreadable(f"a probability of {label!r:.40}, {words}")
     total = math.fsum(chances.values())
     if abs(total - 1) > ROUNDED:
@@ -239,7 +240,8 @@ class FunctionSettings:
     "How a function is asked."
 
     temperature: Annotated[
-        Temperature | None, Setting("told to a function that takes it", "a number of at least 0")
+        Temperature | None,
+        Setting("passed to a function that accepts it", "a number of at least 0"),
     ] = None
     timeout: Annotated[
         Annotated[float, Gt(0)] | None,

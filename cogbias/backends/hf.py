@@ -101,7 +101,7 @@ def model_configuration(
 def model_folder(
     model: str,  # a folder, tiny, or a name on the hub
     backend: str = "hf",  # who asks, for messages
-    remedy: str = "save the model with save_pretrained, other formats are not opened",
+    remedy: str = "save the model with save_pretrained; other formats are not supported",
 ) -> Path:  # holds config.json and safetensors
     "The folder with a model's files."
     if model == "tiny":
@@ -347,7 +347,7 @@ def load_model(
     folder: Path,  # holds config.json and safetensors
     device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
     dtype: str = "auto",  # auto, float32, bfloat16 or float16
-    token_budget: int | None = None,  # tokens computed at once; None: what the machine can hold
+    token_budget: int | None = None,  # tokens processed at once; None: as many as fit in memory
 ) -> LoadedModel:
     "Load tokenizer and weights."
     from transformers import AutoTokenizer, GenerationConfig
@@ -364,7 +364,8 @@ def load_model(
     known = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > known:
         raise CogbiasError(
-            f"{folder.name}: its tokenizer knows {len(tokenizer):,} tokens, its model {known:,}; "
+            f"{folder.name}: its tokenizer knows {len(tokenizer):,} tokens, but its model has "
+            f"{known:,}; "
             f"save the two that were trained together"
         )
     if tokenizer.pad_token_id is None:
@@ -556,19 +557,20 @@ class HfParticipant(LocalModel):
 
     model: str  # a folder, tiny, or a name on the hub
     temperature: Drawing = 1.0
-    system: Annotated[str | None, Setting("system prompt; an item's own comes first", "a text")] = (
-        None
-    )
+    system: Annotated[
+        str | None,
+        Setting("system message; an item's own system message is placed before it", "a text"),
+    ] = None
     think: Annotated[
         bool | str,
         Setting(
-            "whether a thinking model may think; then it is asked in text",
+            "whether a thinking model may think; if so, it is asked with method text",
             "true, false, or a level that its template knows",
         ),
     ] = False
     chat: Annotated[
         bool | None,
-        Setting("use the chat template; None: where there is one", "true or false"),
+        Setting("use the chat template; None: use it if there is one", "true or false"),
     ] = None
     max_tokens: Annotated[
         AtLeastOne, Setting("longest text answer", "a whole number of at least 1")
@@ -579,7 +581,7 @@ class HfParticipant(LocalModel):
     token_budget: Annotated[
         AtLeastOne | None,
         Setting(
-            "tokens computed at once; None: what the machine can hold",
+            "tokens processed at once; None: as many as fit in memory",
             "a whole number of at least 1",
         ),
     ] = None

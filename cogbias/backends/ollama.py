@@ -455,12 +455,12 @@ class OllamaReader(NextTokenReader):
         if self.recut and measured.valid_mass <= measured.unlisted:
             raise CogbiasError(
                 f"{self.who.name}: the server tokenizes prefilled answers differently from "
-                f"the model, so most of the probability cannot be seen; use method text"
+                f"the model, so most of the probability is not available; use method text"
             )
 
     def notes(self, lost_sight: bool) -> list[str | None]:
         "Other cuts, where they cost something, and a prompt that was probably cut."
-        recut = f"{self.recut} beginnings were cut into other tokens by the server"
+        recut = f"{self.recut} prefilled answers were tokenized differently by the server"
         return [
             recut if self.recut and lost_sight else None,
             cut_note(self.prompt_tokens, self.who.context),
@@ -520,7 +520,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         "Find out by asking whether the probability of each option can be seen; say why not."
         found = self._way_to_see()
         if found.reason:
-            _log.warning("%s is asked in text: %s", self.name, found.reason)
+            _log.warning("%s is asked with method text: %s", self.name, found.reason)
         return found
 
     def _way_to_see(self) -> ProbabilityAccess:
@@ -544,7 +544,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             return ProbabilityAccess(reason=words)
         found = find_route(own, self._draw_begun, ROUTES, MOST_TOKENS_LISTED)
         if found.route is None:
-            words = "the server cannot be made to go on with an answer that was begun"
+            words = "the server does not continue a prefilled answer"
             return ProbabilityAccess(reason=words)
         return found
 
@@ -586,8 +586,9 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         if now != before:
             raise CogbiasError(
                 f"ollama: the tag {self.model!r} now points to other weights ({str(now)[:12]}, not "
-                f"{str(before)[:12]}); answers so far are stored under the old digest, the "
-                f"last may come from the new weights; run again to collect all from the new ones"
+                f"{str(before)[:12]}); answers so far are stored under the old digest, but the "
+                "last of them may come from the new weights; run again to collect all from the "
+                "new ones"
             )
 
     @property

@@ -95,7 +95,7 @@ class OpenaiSettings(HostedSettings):
     top_p: Annotated[
         Annotated[float, Gt(0), Le(1)],
         Setting(
-            "share of the probability that answers in words are drawn from",
+            "share of the probability from which text answers are sampled",
             "a number above 0, at most 1",
         ),
     ] = 1.0
@@ -478,7 +478,7 @@ def find_dialect(
             return dialect
     if not taken:
         raise CogbiasError(
-            f"{who.name}: the server does not take think={who.think!r}; leave it out, or set it "
+            f"{who.name}: the server does not accept think={who.think!r}; leave it out, or set it "
             f"in extra"
         )
     return taken[0]
@@ -550,7 +550,7 @@ class OpenaiBatches(Batches):
         except Refusal as refusal:
             if refusal.status in (404, 405, 501):
                 raise CogbiasError(
-                    f"{self.who.name}: its server has no batches; run without --batch"
+                    f"{self.who.name}: its server does not support batches; run without --batch"
                 ) from None
             raise
         fixed = {"method": "POST", "url": "/v1/chat/completions"}
@@ -673,14 +673,14 @@ class OpenaiReader(NextTokenReader):
                 f"several tokens, and the server does not continue a prefilled answer; use "
                 f"method text"
             )
-        words = f"{lost:.2f} of the probability was not shown"
+        words = f"{lost:.2f} of the probability was not returned by the server"
         return Answer("error", detail=joined(words, *self.notes(lost_sight=True)))
 
     def notes(self, lost_sight: bool) -> list[str | None]:
         "Beginnings that could not be followed, where that cost something."
         counts = {
-            "beginnings that the server does not continue": self.not_continued,
-            "beginnings that the server cut into other tokens": self.recut,
+            "prefilled answers that the server does not continue": self.not_continued,
+            "prefilled answers that the server tokenized differently": self.recut,
         }
         return [f"{what}: {count}" for what, count in counts.items() if count and lost_sight]
 
@@ -717,7 +717,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             return f"check the key in {self.api_key_env}, or name another with api_key_env"
         if refusal.status == 402 or "insufficient_quota" in refusal.body:
             return "quota exceeded; check billing"
-        known = "check the name of the model, and base_url, which mostly ends in /v1"
+        known = "check the name of the model, and base_url, which usually ends in /v1"
         return known if refusal.status in (404, 405) else ""
 
     def ask_for_card(self) -> ModelCard:
@@ -756,7 +756,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         if self.dialect.thinks:
             return "it thinks before it answers"
         drawing = sorted({*self.extra} & DRAWING) + ["top_p"] * (self.top_p != 1)
-        words = "would change what is drawn, and not the probabilities that are listed"
+        words = "would change which tokens are sampled, but not the listed probabilities"
         return f"{' and '.join(drawing)} {words}" if drawing else ""
 
     def probe(self) -> ProbabilityAccess:
@@ -815,15 +815,17 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     def warning(self) -> str | None:
         "What is odd about asking this model at this server."
         dialect, served = self.dialect, last_word(self.dialect.served)
-        refused = f"the server refuses {' and '.join(dialect.left_out)}, so it is asked without"
-        routed = f"a router asked {dialect.provider!r:.40}, and may ask others, or drop parameters"
+        refused = (
+            f"the server refuses {' and '.join(dialect.left_out)}, so requests are sent without it"
+        )
+        routed = f"a router used {dialect.provider!r:.40}, and may use others or drop parameters"
         any_name = self.model_card.kind == "llama.cpp" and dialect.served != self.model
         odd = {
             "the model thinks although it is told not to": dialect.thinks and not self.think,
             "it writes more tokens than it is told to, as if a router had dropped the limit": (
                 dialect.exceeds
             ),
-            "the model does not show that it thinks although it is told to": self.think
+            "the model shows no sign of thinking although it is told to think": self.think
             and not dialect.thinks,
             refused: dialect.left_out,
             f"{routed}; set extra.provider to order, allow_fallbacks and require_parameters": (
@@ -887,7 +889,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         if now and now != self.model_card.weights:
             raise CogbiasError(
                 f"{self.name}: the server now serves other weights than at the beginning; answers "
-                f"are stored under the old ones, remove any that you doubt"
+                f"are stored under the old weights; remove any that you doubt"
             )
 
     @property

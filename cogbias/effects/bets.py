@@ -116,14 +116,14 @@ def bars_of(
         name, scores[at] = best_of(whole.part(at))
         words.append(f"{name} where {kind_words(str(kind))}")
     if words:
-        found["type_only"] = f"who knows only the type ({', '.join(words)})", scores[here]
+        found["type_only"] = f"a policy that knows only the type ({', '.join(words)})", scores[here]
     return {name: Bar(*each, question_mean(rows, each[1])) for name, each in found.items()}
 
 
 def _by_order_of_things(rows: Rows) -> dict[str, np.ndarray]:
     "What is scored by always saying the thing that is named first, or second."
     return {
-        f"always the thing named {word}": (
+        f"always the object named {word}": (
             rows["right"] == np.where(rows.at("item_order", order), "high", "low")
         ).astype(float)
         for word, order in (("first", "hl"), ("second", "lh"))
@@ -189,8 +189,8 @@ _MAIN_BAR = {
     "z_against_chance": "guessing",
 }  # kind -> what it is tested against
 _IF_DRAWN = (
-    "mean probability of the right answer: what answers get that are drawn and not the likeliest "
-    "ones; of an encoder, no more than its softmax"
+    "mean probability of the right answer: the expected score of answers that are sampled instead "
+    "of the likeliest ones; for an encoder, only its softmax"
 )
 
 
@@ -327,10 +327,13 @@ def _by_beliefs(
     )
     there = np.flatnonzero(~np.isnan(own))
     remarks = [f"{held.count(how)} bets: {said}" for how, said in _NO_KEY.items() if how in held]
-    counted = f"{len(there)} of {len(rows)} bets have a belief about their pair"
+    counted = (
+        f"{len(there)} of {len(rows)} bets are about a pair on which the participant "
+        "stated a belief"
+    )
     words = joined(counted, *remarks, prompts_left_out(asked, rows))
     if not len(there):
-        lacking = f"no belief of this participant about these pairs: {words}"
+        lacking = f"this participant stated no belief about these pairs: {words}"
         return Found(
             nothing("insufficient", lacking, method=contrast.kind.replace("_", " ")), asked
         )
@@ -343,8 +346,8 @@ def _by_beliefs(
 _UNKNOWN = "unknown"
 _NO_KEY = {
     _UNKNOWN: "no readable value answer",
-    None: "its value answers name no single choice",
-    "same": "both things are worth the same, so no bet is right",
+    None: "its value answers favor no single choice",
+    "same": "both objects are worth the same, so no bet is right",
 }  # belief by which no bet is right -> why
 
 # %% ../../nbs/effects/05_bets.ipynb #9f25cbc8
@@ -367,7 +370,7 @@ def belief_gain(contrast: Contrast, answers: Answered) -> Found:
 # %% ../../nbs/effects/05_bets.ipynb #4712c0ce
 _ACCURACIES = {
     "accuracy_gain": "share of right answers beyond the best constant policy",
-    "beyond_type": "share of right answers beyond what a knowledge of the type alone earns",
+    "beyond_type": "share of right answers beyond what knowing only the type earns",
     "right_share": "share of right answers",
     "z_against_chance": "share of right answers with the published z test",
 }  # kind -> what it is
@@ -385,7 +388,7 @@ ESTIMATORS = {
         (
             "belief_conditioned",
             belief_accuracy,
-            "share of bets that are right by one's own values",
+            "share of bets that are right by the participant's own values",
         ),
         (
             "belief_difference",

@@ -100,7 +100,7 @@ class ClusterEffects(NamedTuple):
     def left_out(self, contrast: Contrast, rows: Rows) -> str:
         "Which clusters and strata were asked and have no part in the mean."
         lost = [name for name in rows.levels("stratum") if name not in set(self.table["stratum"])]
-        strata = f"the mean is without {' and '.join(lost)}" if lost else ""
+        strata = f"the mean excludes {' and '.join(lost)}" if lost else ""
         return joined(clusters_left_out(contrast, self.dropped), strata)
 
 
@@ -119,7 +119,9 @@ def checked_numbers(rows: Rows, name: str) -> np.ndarray:
     "A column of some rows, once every number that has a weight is there."
     lost = ~np.isfinite(rows[name]) & (rows["weight"] > 0)
     if lost.any():
-        raise ValueError(f"{lost.sum()} of {len(lost)} answers are no number: give options a value")
+        raise ValueError(
+            f"{lost.sum()} of {len(lost)} answers are not numbers: give options a value"
+        )
     return rows[name]
 
 
@@ -365,9 +367,9 @@ ESTIMATORS = {
     "pooled": Estimator("published score: shares pooled over all prompts of a cell", pooled),
     "accuracy": Estimator("share of right judgments", accuracy),
     "criterion_shift": Estimator(
-        "shift of the criterion of signal detection", signal_shift, bounded=False
+        "shift of the criterion in signal detection", signal_shift, bounded=False
     ),
     "sensitivity_shift": Estimator(
-        "shift of the sensitivity of signal detection", signal_shift, bounded=False
+        "shift of the sensitivity in signal detection", signal_shift, bounded=False
     ),
 }

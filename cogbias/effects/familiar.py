@@ -47,7 +47,7 @@ def familiar_row(
     own = np.sqrt(new.n_clusters) * np.array(reach[1]) if one else np.nan_to_num(reach[0])
     below, above = np.hypot(own, reach[1][::-1])  # what is subtracted is turned round
     gap = published.estimate - new.estimate
-    note = "a single published wording: the interval is one for a further new wording"
+    note = "a single published wording, so the interval is for one further new wording"
     return named | {
         "published": published.estimate,
         "new": new.estimate,
@@ -56,5 +56,7 @@ def familiar_row(
         "ci_high": gap + above,
         "n_published": published.n_clusters,
         "n_new": new.n_clusters,
-        "detail": note if one else "published and new clusters, limits squared and added",
+        "detail": note
+        if one
+        else "published and new clusters; intervals combined by the square-and-add method",
     }

@@ -82,7 +82,7 @@ def number_measure(contrast: Contrast, rows: Rows) -> Found:
     return Found(said, rows, smallest=smallest)
 
 # %% ../../nbs/effects/03_numbers.ipynb #925cd6b5
-NOTHING_SAMPLED = "exact probabilities: over these very prompts nothing was sampled"
+NOTHING_SAMPLED = "exact probabilities: for exactly these prompts, nothing was sampled"
 
 
 def exactly(value: float, unit: str) -> Estimate:
@@ -95,7 +95,7 @@ DRAWS = 400  # samples of people, drawn with replacement
 
 
 def _mean_shown(shown: ClusterEffects) -> float:
-    "The mean of what clusters show, over strata that weigh alike."
+    "The mean of what clusters show, over strata that are weighted equally."
     return float(pd.Series(shown.table["difference"]).groupby(shown.table["stratum"]).mean().mean())
 
 
@@ -188,9 +188,10 @@ _MEASURES = {
     "median_difference": "difference of median numbers",
     "log_ratio": "log of the ratio of mean numbers",
     "log_ratio_of_medians": "log of the ratio of median numbers",
-    "anchoring_index": "shift of the median per distance of the anchors",
+    "anchoring_index": "shift of the median relative to the distance between the anchors",
     "anchoring_index_of_means": "the same with means",
-    "anchor_pull": "way of the median from the control to a single anchor",
+    "anchor_pull": "share of the distance from the control median to a single anchor that the "
+    "median moves",
     "cliffs_delta": "how often a treatment number is larger, minus how often it is smaller",
 }  # measure of cogbias.stats.numbers -> what it is
 ESTIMATORS = {

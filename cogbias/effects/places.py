@@ -123,14 +123,16 @@ def orders_read(
 
 # %% ../../nbs/effects/08_places.ipynb #b0000049
 ONE_ORDER = (
-    "no prompt was read in two orders, so a preference for a position counts as one for content"
+    "no prompt was answered in two option orders, so a preference for a position counts as a "
+    "preference for content"
 )
 MOSTLY_ONE_ORDER = (
-    "{alone} of {read} prompts were not read in two orders: there, a preference for a position "
-    "counts as one for content"
+    "{alone} of {read} prompts were not answered in two option orders, so for these a preference "
+    "for a position counts as one for content"
 )
 MOST_BY_PLACE = (
-    "up to {:.2f} of it may be a preference for a position, since not all orders were read"
+    "up to {:.2f} of it may be a preference for a position, since some option orders have no "
+    "readable answer"
 )
 
 

@@ -50,11 +50,11 @@ def _published_pairs(contrast: Contrast, answers: Answered) -> list[Pair]:
 SUSCEPTIBILITY = "susceptibility"  # measure of the index
 NO_READING = "there is no published reading of these answers"
 INDEX_COLUMNS = {
-    "sigma_stat": ("index", "mean over pairs of the spread over 10,000 redraws of the answers"),
-    "sigma_sys": ("index", "standard deviation of the index between pairs, no standard error"),
-    "sigma_tot": ("index", "root of the sum of both squares"),
+    "sigma_stat": ("index", "mean over pairs of the spread over 10,000 resamples of the answers"),
+    "sigma_sys": ("index", "standard deviation of the index between pairs, not a standard error"),
+    "sigma_tot": ("index", "square root of the sum of the two squares"),
     "significant": ("1 or 0", "whether p is below .05"),
-    "parse_failure_rate": ("share of answers", "what the published code could not read"),
+    "parse_failure_rate": ("share of answers", "answers that the published code could not read"),
 }  # column of the published table -> unit, what it is
 
 
@@ -70,7 +70,7 @@ def published_susceptibility(contrast: Contrast, answers: Answered) -> Found:
         return Found(nothing("insufficient", few, **known), rows)
     said = f"mean over {len(found.pairs)} pairs of prompts"
     known["n_clusters"] = len(found.pairs)
-    how = "" if np.isnan(found.p_value) else "half of a two-sided t test of distances"
+    how = "" if np.isnan(found.p_value) else "half the p-value of a two-sided t test of distances"
     main = Estimate(found.value, p_value=found.p_value, p_method=how, detail=said, **known)
     values = found.statistical, found.systematic, found.total, float(found.is_significant)
     values += (1 - float(answers.published.ok.mean()),)
@@ -102,6 +102,7 @@ def published_columns(
         for row in rows.itertuples()
     ]
     lines += [
-        ("p_value", f"{p:.4f}", "half of a two-sided t test") for p in rows["p_value"].dropna()
+        ("p_value", f"{p:.4f}", "half the p-value of a two-sided t test")
+        for p in rows["p_value"].dropna()
     ]
     return pd.DataFrame(lines, columns=["column", "value", "what it is"])

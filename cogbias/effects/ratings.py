@@ -73,7 +73,7 @@ def _checked_scale(contrast: Contrast, rows: Rows) -> int:
         raise CogbiasError(
             f"contrast {contrast.measure!r}: item {rows.layout.column('item_id')[item]} offers "
             f"{shown[item]} options on a scale of {options}; give every option of both "
-            "questions a value, 0 to the length of the scale less 1"
+            "questions a value, from 0 to the length of the scale minus 1"
         )
     return options
 
@@ -93,7 +93,10 @@ def _units_words(rows: Rows, second: np.ndarray | None, counts: np.ndarray) -> s
     if second is None:
         return ""
     clusters, crossed = (len(set(each[counts])) for each in (rows["cluster"], second))
-    return f"{clusters} clusters share {crossed} crossed units; the interval counts the fewer"
+    return (
+        f"{clusters} clusters share {crossed} crossed units; the interval is based on the "
+        "smaller number"
+    )
 
 
 def _side(rows: Rows, item: np.ndarray, ratings: np.ndarray) -> Side:
@@ -166,9 +169,10 @@ def rating_gap(
 
 
 _MEANINGS = {
-    "rating_shift": "how far a rating lies beyond the rational one, in scale lengths",
-    "rating_direction": "how many more ratings lie beyond the rational one than short",
-    "rating_distance": "change of the distance to a reference, in scale lengths",
+    "rating_shift": "how far a rating lies beyond the rational one, as a fraction of the scale "
+    "length",
+    "rating_direction": "how many more ratings lie beyond the rational one than fall short of it",
+    "rating_distance": "change in the distance to a reference, as a fraction of the scale length",
     "rating_nearer": "how many more ratings come nearer to a reference than move away",
     "rating_m": "relative change of a rating, as published (Malberg et al. 2024)",
     "rating_m_corrected": "the same with corrected parameters",

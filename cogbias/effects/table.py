@@ -136,7 +136,7 @@ def headline_rows(
     main, *more = rows or [effect_row(contrast, asked, unread(contrast, asked))]
     every = int(asked.n_trials.sum())
     if (left := every - main["n_trials"]) > 0:
-        said = f"{left} of {every} answers are to prompts without a counterpart, and left out"
+        said = f"{left} of {every} answers are to prompts without a counterpart and were left out"
         main["detail"] = joined(main["detail"], said)
     orders = orders_read(contrast, answers, paradigm.target_role)
     main = with_doubt_about_places(main, contrast, answers, orders) | {"headline": True}

@@ -105,7 +105,7 @@ def _judge_by_template(
     return credit, tuned
 
 
-NOT_BEST = "does not do best itself"
+NOT_BEST = "is not optimal itself"
 
 
 def threshold_words(
@@ -114,18 +114,18 @@ def threshold_words(
 ) -> str:
     "A threshold, and how firmly the development questions determine it."
     where = f" for {name}" if name else ""
-    best = f"{tuned.n_maximisers} values of 101 do best"
+    best = f"{tuned.n_maximisers} of the 101 values are optimal"
     spread = f"{best}, {tuned.plateau_width:.2f} from first to last"
     said = f"threshold {tuned.tau:g}{where} from {tuned.n} development questions ({spread})"
     if tuned.is_maximiser:
         return said
     there = f"{tuned.accuracy_at_tau:.2f} and not {tuned.accuracy:.2f}"
-    return f"{said}; it lies between values that do best and {NOT_BEST} ({there})"
+    return f"{said}; it lies between optimal values but {NOT_BEST} ({there})"
 
 # %% ../../nbs/effects/06_thresholds.ipynb #b83deed5
 _EXPLORATORY = (
-    "exploratory: these scores are probabilities that sum to one, so a threshold judges no option "
-    "by itself"
+    "exploratory: these scores are probabilities that sum to one, so a threshold does not judge "
+    "any option by itself"
 )
 
 
@@ -163,12 +163,12 @@ def threshold_accuracy(
 
 # %% ../../nbs/effects/06_thresholds.ipynb #3cec10c8
 _MEANING_OF_MEASURE = {
-    "normal": "accuracy of the options above a tuned threshold: the high thing alone is right",
-    "weak_normal": "the same: the high thing, alone or with the same",
-    "weak": "the same: no contradiction",
-    "strict": "the same of bets: the best choice alone",
-    "positive": "the same: a gain is expected",
-    "non_negative": "the same: no loss is expected",
+    "normal": "accuracy of the options above a tuned threshold; only the expensive object is right",
+    "weak_normal": "the same; the expensive object is right, alone or together with 'the same'",
+    "weak": "the same; any set that contains no contradiction is right",
+    "strict": "the same for bets; only the best choice is right",
+    "positive": "the same for bets; all choices with an expected gain are right",
+    "non_negative": "the same for bets; all choices without an expected loss are right",
 }
 ESTIMATORS = {
     f"{_KIND_PREFIX}{name}": Estimator(

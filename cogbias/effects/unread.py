@@ -110,7 +110,7 @@ def _reaching(row: dict[str, Any], headline: Mapping[str, Any], up: bool) -> dic
     if None in (there, here) or (here - there) * (1 if up else -1) <= EQUAL:
         return row
     both = pd.DataFrame([row, headline])[[*_SPANNED]].astype(float).agg(_SPANNED)
-    said = f"as far as the answers that were read, from {there:+.3f} over all"
+    said = f"moved outward to the estimate from readable answers; it was {there:+.3f} over all"
     found = {name: plain_number(each) for name, each in both.items()}
     return row | found | {"estimate": here, "detail": joined(row["detail"], said)}
 
@@ -135,7 +135,7 @@ def rows_of_bounds(
 
 
 _UNKNOWN = "what unreadable answers could do to this measure is not known"
-_NO_END = "unreadable answers could move this measure without end: there is no bound"
+_NO_END = "unreadable answers could move this measure without limit, so there is no bound"
 
 
 def _bound(contrast: Contrast, answers: Answered, asked: Rows, up: bool) -> Estimate:

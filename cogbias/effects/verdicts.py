@@ -50,14 +50,15 @@ class Analysis:
     family: Annotated[
         Literal[*FAMILIES],
         Setting(
-            "primary effects corrected together: of the study, of one participant, of one paradigm",
+            "primary effects that are corrected together: those of the study, of one participant "
+            "or of one paradigm",
             "the name of a family",
         ),
     ] = "participant"
     adjustment: Annotated[
         Literal[*ADJUSTMENTS],
         Setting(
-            "how p-values are corrected: benjamini_hochberg for screening, holm to confirm",
+            "how p-values are corrected: benjamini_hochberg for screening, holm for confirmation",
             "the name of a procedure",
         ),
     ] = "benjamini_hochberg"
@@ -74,7 +75,7 @@ class Analysis:
         Gt(0),
         Lt(0.5),
         Setting(
-            "of the tests and of the equivalence tests",
+            "significance level of the tests and of the equivalence tests",
             "a number between 0 and .5",
         ),
     ] = 0.05

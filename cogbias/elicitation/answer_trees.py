@@ -275,13 +275,13 @@ def measured_answer(
     "The measured distribution as an answer."
     lost, mass, detail = measured.unlisted + measured.unexplored, measured.valid_mass, None
     if mass <= 0:
-        unseen = f"; {lost:.2g} of the probability was not seen" if lost else ""
+        unseen = f"; {lost:.2g} of the probability was not observed" if lost else ""
         words = f"no probability on any form of an option{unseen}"
         return Answer("invalid_format", valid_mass=0.0, detail=words, **received)
     if lost > tolerance * mass:
         bounds = [*measured.bounds.items()][:8]
         spans = ", ".join(f"{label} {low:.3g} to {high:.3g}" for label, (low, high) in bounds)
-        detail = f"up to {lost:.2g} of the probability was not seen; bounds: {spans}"
+        detail = f"up to {lost:.2g} of the probability was not observed; bounds: {spans}"
     return answer_from_probabilities(item, measured.p, min(1.0, mass), detail=detail, **received)
 
 # %% ../../nbs/elicitation/01_answer_trees.ipynb #e365b9bb

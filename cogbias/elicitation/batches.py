@@ -346,7 +346,8 @@ class _Asking:
             raise CogbiasError(str(end)) from None
         until = f", until {entry.expires_at}" if entry.expires_at else ""
         _log.warning(
-            "%s: batch %s of %s is sent%s; Ctrl-C leaves it running, the same command comes back",
+            "%s: batch %s of %s is sent%s; Ctrl-C leaves it running; run the same command to "
+            "collect its answers",
             *(self.who.name, entry.server_id, counted(len(ids), "request"), until),
         )
         return entry
@@ -462,7 +463,7 @@ def answers_in_batches(
                     pause = min(1.5 * pause, PAUSES[1])
         except KeyboardInterrupt:
             _log.warning(
-                "batches left running: %d; the same command comes back for the answers, 'cogbias "
+                "batches left running: %d; run the same command to collect the answers, 'cogbias "
                 "status %s' shows their states, and --cancel ends them",
                 *(len(waiting), folder.path),
             )

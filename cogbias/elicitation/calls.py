@@ -382,7 +382,7 @@ def ask_all(
     pause: float = 0.5,  # seconds before the second attempt, doubling
     give_up_after: int = 20,  # failed requests in a row
     who: Participant | None = None,  # who is asked; limits in usd need to know
-    remedy: str = "see whether the server is still there",  # what to do about many failures
+    remedy: str = "check whether the server is still running",  # what to do about many failures
 ) -> Arrivals:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
     caller, failed = _Caller(ask, fault, attempts, pause, who), 0

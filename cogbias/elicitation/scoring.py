@@ -290,7 +290,7 @@ class AnyScorer:
         longest = max(map(len, sequences), default=0)
         if longest > self._longest:
             raise CogbiasError(
-                f"a prompt has {longest:,} tokens, the model reads at most {self._longest:,}; "
+                f"a prompt has {longest:,} tokens, but the model reads at most {self._longest:,}; "
                 f"leave it out, or use a model with a longer context"
             )
 
@@ -316,7 +316,11 @@ class Scorer(AnyScorer):
             with torch.inference_mode():
                 _try_tree(model, self.reach)
         except Exception as error:  # unknown architectures fail in unknown ways
-            self.way, self.reach, self.why = "rows", 0, f"it reads no tree: {first_line(error)}"
+            self.way, self.reach, self.why = (
+                "rows",
+                0,
+                f"it cannot process a tree of tokens: {first_line(error)}",
+            )
             logging.getLogger(__name__).warning(
                 "%s: every prompt is computed from its first token, which is exact but slower (%s)",
                 type(model).__name__,

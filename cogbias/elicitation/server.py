@@ -178,13 +178,15 @@ class ServerSettings:
 
     model: str  # as the server calls it
     temperature: Drawing = 1.0
-    system: Annotated[str | None, Setting("system text; an item's own comes first", "a text")] = (
-        None
-    )
+    system: Annotated[
+        str | None,
+        Setting("system message; an item's own system message is placed before it", "a text"),
+    ] = None
     max_tokens: Annotated[
         AtLeastOne,
         Setting(
-            "that an answer in words may take, thinking included", "a whole number of at least 1"
+            "maximum number of tokens of a text answer, including thinking",
+            "a whole number of at least 1",
         ),
     ] = 256
     think: Annotated[bool | str, Setting("whether it thinks first", "true or false")] = False
@@ -522,7 +524,7 @@ class NextTokenReader:
     prompt_tokens: int | None = None  # of the item
     tokens_in: int = 0  # of all prompts together
     not_continued: int = 0  # beginnings that could not be followed
-    recut: int = 0  # beginnings that the server cut into other tokens
+    recut: int = 0  # prefilled answers that the server tokenized differently
 
     def list_after(self, begun: str) -> Generation:
         "What follows a beginning."
@@ -576,7 +578,10 @@ class NextTokenReader:
         return answer._replace(detail=joined(answer.detail, *notes))
 
 
-NO_LISTS = "the answer comes without log-probabilities, which came before; run again, or use text"
+NO_LISTS = (
+    "the answer has no log-probabilities, although earlier answers had them; run again, or "
+    "use method text"
+)
 
 # %% ../../nbs/elicitation/07_server.ipynb #942c7d9c
 class Connection:
@@ -670,7 +675,10 @@ class ServerParticipant(ServerSettings):
         if self.think is not False:
             return "it thinks before it answers"
         if self.temperature > 1:
-            return "a list of some tokens does not tell probabilities at temperatures above 1"
+            return (
+                "an incomplete list of tokens does not determine probabilities at "
+                "temperatures above 1"
+            )
         return ""
 
     def check_fit(self) -> None:
@@ -742,7 +750,9 @@ class ServerParticipant(ServerSettings):
             return Fault(f"{self.backend}: {unfit}", unfit.retry)
         remedy = self.remedy(unfit)
         if 300 <= unfit.status < 400:
-            remedy = f"sends us on to {unfit.location}; name that address if you trust it"
+            remedy = (
+                f"redirects us to {unfit.location}; set that address as base_url if you trust it"
+            )
         if not remedy:
             return Fault(f"{self.backend}: {unfit}", unfit.retry, unfit.wait)
         where = shown_url(self.address)
@@ -761,7 +771,7 @@ class ServerParticipant(ServerSettings):
             return self.probe()
         except NoDistribution as error:
             return ProbabilityAccess(
-                reason=f"the server's lists of tokens cannot be true ({one_line(error)})"
+                reason=f"the server's lists of tokens cannot be correct ({one_line(error)})"
             )
 
     @property

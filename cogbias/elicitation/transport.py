@@ -67,14 +67,14 @@ def as_model(
     place = ".".join(map(str, first["loc"]))
     said = scrub(content[:2000].decode("utf-8", "replace"))
     if not place:  # no JSON, or no object
-        raise Misshapen(f"the answer is not what it should be ({said:.200})", retry=True)
+        raise Misshapen(f"the answer does not have the expected form ({said:.200})", retry=True)
     if first["type"] in (
         "missing",
         "too_short",
     ):  # perhaps an error that was sent as if all were well
         raise Misshapen(f"the answer's {printable(place)} is missing ({said:.200})", retry=True)
     held = scrub(f"{first['input']!r:.60}")
-    raise Misshapen(f"the answer's {printable(place)} is {held}, which it cannot be")
+    raise Misshapen(f"the answer's {printable(place)} is {held}, which is not a valid value")
 
 # %% ../../nbs/elicitation/05_transport.ipynb #a3ba1362
 LARGEST = 2**26  # bytes of an answer
@@ -89,9 +89,11 @@ def received(
     for piece in pieces:
         body += piece
         if time.monotonic() > until:
-            raise Unfit("no whole answer within the time limit, though it had begun to come")
+            raise Unfit(
+                "no complete answer within the time limit, although it had started to arrive"
+            )
         if len(body) > LARGEST:
-            raise Unfit(f"the answer is larger than {LARGEST / 2**20:.0f} MB, and was left there")
+            raise Unfit(f"the answer is larger than {LARGEST / 2**20:.0f} MB, so it was not read")
     return bytes(body)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #2adf4168
@@ -183,7 +185,7 @@ class Guard:
         try:
             coding = response.headers.get("content-encoding", "identity")
             if coding != "identity":
-                raise Unfit(f"the answer is packed as {scrub(coding)!r:.40}", retry=True)
+                raise Unfit(f"the answer is compressed as {scrub(coding)!r:.40}", retry=True)
             return response, without_echoes(received(response.stream, until))
         finally:
             response.close()

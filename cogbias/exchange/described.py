@@ -75,7 +75,7 @@ def _summary(tables: Mapping[str, pd.DataFrame]) -> str:
         f"({', '.join(who)}) in {counted(len(names), 'paradigm')} ({', '.join(names)}), with the "
         "items that they answered and the effects with their intervals. Made with cogbias."
     )
-    simulated = f" Simulated, with a planted bias: {', '.join(made_up)}." if made_up else ""
+    simulated = f" Simulated, with a built-in bias: {', '.join(made_up)}." if made_up else ""
     return said + simulated
 
 

@@ -39,7 +39,7 @@ FINDINGS = MappingProxyType(
             True, "the premises cannot both be true; only the replication uses it"
         ),
         "void_label": Finding(
-            True, "expected values tie, so nothing has the better one; the role is riskier"
+            True, "expected values tie, so no option has the better one; the role is riskier"
         ),
         "shared_text": Finding(
             True, "another item of this condition has the same text with other roles"

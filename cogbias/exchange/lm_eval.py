@@ -87,7 +87,8 @@ def _model(folder: str) -> str:
 
 TOOL, METHOD = "lm-eval", "option_probability"
 UNNORMALISED = (
-    "continuations of the prompt, normalized over the options; what fell on no option is unknown"
+    "continuations of the prompt, normalized over the options; the probability outside the "
+    "options is unknown"
 )
 
 

@@ -129,7 +129,7 @@ def _tests(records: Iterable[Record], left_out: Counter[str]) -> Iterator[Publis
             instances[place] += 1
             points, drawn = paradigm(name).written.points, _drawn(record)
             if drawn is None:
-                left_out["test cases without a value that was drawn for them"] += 1
+                left_out["test cases that lack a value drawn for them"] += 1
                 continue
             told = [_story_and_options(record, each, points) for each in CONDITIONS]
         texts = (dict(zip(CONDITIONS, each)) for each in zip(*told))

@@ -51,7 +51,7 @@ class Modality:
     win: str = "win {thing}"
     lose: str = "lose {thing}"
     nothing: str = "neither win nor lose"
-    neither: str = "neither"  # the answer of who does not bet, where no choice is listed
+    neither: str = "neither"  # the answer of someone who does not bet, where no choice is listed
     instruction: str = ""  # the closing lines; empty: the usual ones
     published: bool = False  # whether its questions stand in the paper
     listed: bool = True  # False: no choice is shown, the answer is the name of a side or `neither`
@@ -336,7 +336,7 @@ _WORDS_OF_BETS = {  # field of a modality -> what it is, and the gaps that it ha
     "win": ("the event of who wins", ("thing",)),
     "lose": ("the event of who loses", ("thing",)),
     "nothing": ("the event of who does neither", ()),
-    "neither": ("the answer of who does not bet", ()),
+    "neither": ("the answer of someone who does not bet", ()),
     "bet": ("the choice of a side", ("side",)),
     "no_bet": ("the choice not to bet", ()),
 }

@@ -113,7 +113,9 @@ def _offered(text: str) -> str:
 def _told(text: str) -> str:
     "A persona or a system message, in which no gap is filled."
     gaps = Frame(text).gaps
-    _refused(f"contains '{{{gaps[0]}}}', and no gap is filled there" if gaps else text_fault(text))
+    _refused(
+        f"contains '{{{gaps[0]}}}', but gaps are not filled there" if gaps else text_fault(text)
+    )
     return text
 
 
@@ -225,7 +227,11 @@ def _free_name(name: str) -> str:
     "The name of a factor or a headline, which nothing else is called."
     taken = name in {*_TAKEN_BY_ITEMS, *RESERVED, *_ESTIMATES}
     fine = re.fullmatch("[a-z][a-z0-9_]{0,59}", name) and not taken
-    _refused("" if fine else "is taken, or no name; use small letters, digits and underscores")
+    _refused(
+        ""
+        if fine
+        else "is taken or is not a valid name; use lowercase letters, digits and underscores"
+    )
     return name
 
 
@@ -309,7 +315,7 @@ class Own(Declaration):
 class Reworded(Declaration):
     "A paradigm that ships, with something changed about it."
 
-    based_on: str = Field(description="a paradigm that ships, whose design this one takes over")
+    based_on: str = Field(description="a built-in paradigm whose design this one uses")
     keep_wordings: bool = Field(False, description="ask the wordings of based_on too")
     settings: dict[str, Any] = Field({}, description="arguments of the items() of based_on")
 

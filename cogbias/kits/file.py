@@ -169,8 +169,8 @@ def own_rules(
 
 # %% ../../nbs/kits/file.ipynb #144e1139
 _SIMULATED = (
-    "Simulated participants of this paradigm follow a planted rule: they show whether the design "
-    "measures what it should, and nothing about people."
+    "Simulated participants of this paradigm follow a built-in rule: they show whether the design "
+    "measures what it should, but say nothing about people."
 )
 
 
@@ -317,7 +317,7 @@ def paradigm_of_files(
         try:
             items = made.items()
         except ArithmeticError as error:  # a formula of the base, of numbers it cannot take
-            raise CogbiasError(f"its numbers cannot be computed with ({error})") from None
+            raise CogbiasError(f"its numbers cannot be used in computations ({error})") from None
         if base is None or own.wordings:
             _note_alike(items, own, faults)
     faults.tell()

@@ -16,8 +16,8 @@ from .published import CHOICE_SCORE, PublishedPair, level_of, pairs_of, publishe
 SOURCE = "Pagliaro 2026 (Electronics; answers and prompts CC BY 4.0, doi 10.5281/zenodo.20406397)"
 WHERE = "doi 10.5281/zenodo.20406397 (cogbias import pagliaro PATH --out DIR)"
 ONE_ORDER = (
-    "Labels and order of the options are the same in every prompt, so a liking for a letter or a "
-    "place is part of the shares."
+    "Labels and order of the options are the same in every prompt, so a preference for a letter "
+    "or a position is part of the shares."
 )
 NO_NORM = (
     "Zero is the model's own control answer. A model that errs alike in both conditions has no "
@@ -31,8 +31,8 @@ def few_pairs(pairs: Sequence[PublishedPair]) -> str:
     alike = sum(pair.same_facts for pair in pairs)
     return (
         f"There are {len(pairs)} pairs of prompts, {alike} of them with the same facts in both "
-        "conditions, each about another matter. They speak for themselves and carry no claim "
-        "about prompts like these: the estimate on exactly these prompts is what they can tell."
+        "conditions, each about a different matter. They support no claim "
+        "about prompts like these, only an estimate for exactly these prompts."
     )
 
 # %% ../../nbs/kits/pagliaro.ipynb #b6da7d8a
@@ -50,8 +50,8 @@ def shares(
 
 # %% ../../nbs/kits/pagliaro.ipynb #e3b3d907
 AS_READ = (
-    "the published index has no sign and is computed on the published reading of the answers, "
-    "in which the article a is option A and refusals count"
+    "the published index has no sign and is computed on the published reading of the answers, in "
+    "which the article a is taken as option A and refusals count as answers"
 )
 
 

@@ -129,7 +129,7 @@ FACTORS = {
 OPTIONAL = {
     "anchor": "number that the treatment mentions",
     "dominated": "whether the decoy is worse than the target in everything",
-    "target_position": "place of the biased option, from 1",
+    "target_position": "position of the biased option, from 1",
 }
 
 

@@ -133,7 +133,9 @@ def check_variants(
     if "base" not in chosen:
         faults.note("variants", "base, which has the primary effect, is not among them; add it")
     if "no_persona" in chosen and not persona:
-        faults.note("variants", "no_persona reads as base where there is no persona; leave it out")
+        faults.note(
+            "variants", "no_persona is the same as base where there is no persona; leave it out"
+        )
     if {"odd", "large"} & {*chosen} and not {*numbers} & {*SCALED, *DECLARED}:
         said = "nothing scales; declare a gap in [numbers], or leave odd and large out"
         faults.note("variants", said)
@@ -214,8 +216,8 @@ def _own_parts(own: Reworded, base: Paradigm, faults: Faults) -> Wordings:
 
 # %% ../../nbs/kits/reworded.ipynb #7fad7d0e
 _STANDS_ALONE = (
-    "What is read together with other questions of the suite, such as the accuracy by one's own "
-    "values, is left out: a paradigm in a file stands alone."
+    "Measures that need other questions of the suite, such as the accuracy by one's own values, "
+    "are left out because a paradigm in a file stands alone."
 )
 _PERSONA_OR_NOT = "base: with the persona of the file; no_persona: without it"
 
@@ -257,7 +259,7 @@ def _of_another_kit(
     if own.variants is not None:
         possible = {"base", "no_persona"} if own.persona and "variant" not in base.factors else ()
         if "base" not in own.variants or {*own.variants} - {*possible}:
-            said = f"of {base.name} there are base, and no_persona where there is a persona"
+            said = f"of {base.name} the variants are base and, where there is a persona, no_persona"
             faults.note("variants", f"{said}; choose from these")
     make = _told_otherwise(own, name, _settings(own, base.name, make, faults))
     alone = tuple(each for each in base.contrasts if not _reads_suite(each))

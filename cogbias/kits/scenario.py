@@ -501,10 +501,10 @@ def _in_mind(content: Content, lean: float) -> float:
 
 
 def rates(
-    # how far the treatment rating moves towards the bias: in lengths of the scale, or in shares of
+    # how far the treatment rating moves towards the bias: as a fraction of the scale length, or of
     # the way to a reference
     lean: float,
-    spread: float = SPREAD,  # give or take, in lengths of the scale; 0: none
+    spread: float = SPREAD,  # give or take, as a fraction of the scale length; 0: none
 ) -> Rule:
     "A manager who rates from the middle of the scale, follows the norm, and leans."
 
@@ -604,7 +604,7 @@ def _contrasts_of_ratings(about: About, case: Scenario) -> Iterator[Contrast]:
     scaled = {"unit": "scaled rating"}
     if case.pulled:
         title = f"{about.title}: how much closer the rating comes to the reference"
-        note = "change of the distance to the reference, in units of the scale length"
+        note = "change in the distance to the reference, in units of the scale length"
         yield _of_ratings("rating_distance", title, note=note, **scaled)
         title = "Pairs that come nearer to the reference, minus those that move away"
         yield _of_ratings("rating_nearer", title)
@@ -676,7 +676,7 @@ def planted_shift(
     case: Scenario,  # what is asked
     items: pd.DataFrame,  # its items
     rule: Rule,  # how a simulated manager answers
-) -> float:  # in lengths of the scale
+) -> float:  # as a fraction of the scale length
     "The headline that a simulated manager should show."
     story = ["cluster", "instance", "generator"]
     once = items.drop_duplicates([*story, "condition"])

@@ -397,7 +397,7 @@ def question_items(
 VARIANT_FACTORS = {
     "variant": "base, no_persona, odd or large",
     "content_set": "wording: goods, places and numbers",
-    "option_order": "1 options as published, 2 the other way around",
+    "option_order": "1: options as published; 2: reversed",
     "prompt_style": "what surrounds the question",
     "is_original": "whether it is the published wording in the published order",
     "flag": "what to know about this variant",

@@ -52,7 +52,7 @@ def part_fault(
             return f"lacks the gap {{{gap}}}; the gaps of this text: {part.gaps_in_words}"
     for gap in part.once:
         if frame.names.count(gap) > 1:
-            return f"has the gap {{{gap}}} more than once; leave one of them"
+            return f"has the gap {{{gap}}} more than once; keep only one of them"
     return ""
 
 # %% ../../nbs/kits/wordings.ipynb #bece7fbc

@@ -223,7 +223,7 @@ def participant(
     if known := AT_HAND.get().get(name):
         if given:
             raise CogbiasError(
-                f"{name} was made in Python and has its settings; leave out {[*given][0]}"
+                f"{name} was made in Python and already has its settings; leave out {[*given][0]}"
             )
         return known
     backend, _, model = name.partition("/")

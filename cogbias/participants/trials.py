@@ -136,7 +136,7 @@ def answer_fault(
     if choice in offered:
         for name in ("role", "value"):
             if answer[name] != offered[choice].get(name):
-                return f"column {name!r} is not that of the choice"
+                return f"column {name!r} does not match the choice"
     elif choice is not None and item["answer"] != "number":
         near = nearest(choice, offered)
         return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {near}"
@@ -161,9 +161,13 @@ def _method_for_items(who: Participant, items: pd.DataFrame, method: str, repeat
         return others[0]
     chosen = resolve_method(who, method)
     if open_number and chosen in EXACT:
-        ask = f"use method {' or '.join(others)}" if others else "put them to one that writes"
+        ask = (
+            f"use method {' or '.join(others)}"
+            if others
+            else ("ask a participant that writes text")
+        )
         raise CogbiasError(
-            f"{who.name}: items that ask for a number have no options to give probabilities of; "
+            f"{who.name}: items that ask for a number have no options to assign probabilities to; "
             f"{ask}"
         )
     return "option_draw" if chosen == "option_probability" and repeats > 1 else chosen

@@ -68,7 +68,8 @@ def _step_rows(study: Study, cell: PlannedCell, steps: Sequence[Step]) -> Iterat
             "most_usd": most,
             "price": price and str(price),
             "seconds": step.seconds / getattr(who, "concurrency", 1),
-            "told": step.told + "; in batches, at half the price, if asked by text" * in_batches,
+            "told": step.told
+            + "; in batches, at half the price, if asked with method text" * in_batches,
         }
 
 
@@ -84,7 +85,8 @@ def _time_lines(study: Study, cells: pd.DataFrame, models: pd.DataFrame) -> list
     seconds = cells.loc[cells["calls"] > 0, "seconds"]
     least = max(60 * calls / pace[0], 60 * tokens / pace[1], seconds.sum())
     unknown = (
-        f"{seconds.isna().sum()} of {len(seconds)} cells have no stored answers to estimate it"
+        f"{seconds.isna().sum()} of {len(seconds)} model-paradigm pairs have no stored "
+        "answers to estimate it"
     )
     took = f"at least {timedelta(seconds=round(least))} (hours, minutes, seconds)"
     return [f"time: {took}, one cell after another; {unknown}"] if least else []
@@ -239,7 +241,7 @@ def plan_lines(
     if (cells["most_missing"] > cells["missing"]).any():
         lines.append(
             "prompts are sent until enough answers are readable; the numbers assume that every "
-            "answer is, the maximum that all attempts are used"
+            "answer is readable, and the maximum assumes that all attempts are used"
         )
     lines.append("most usd: if every answer has the maximum length, and all attempts are used")
     return [*lines, *dict.fromkeys(filter(None, cells["note"])), *planned.notes]

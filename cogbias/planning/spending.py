@@ -48,7 +48,7 @@ def refusals(study: Study) -> list[str]:  # a line each
         exact = method_of(study, who.name) in ("option_probability", "option_draw")
         fault = getattr(who, "misfit", "")
         if exact and getattr(who, "think", False):
-            fault = "it thinks before it answers, so it shows no probabilities; use method text"
+            fault = "it thinks before it answers, so it returns no probabilities; use method text"
         lines += [f"{who.name}: {fault}"] if fault else []
     return lines
 

@@ -243,7 +243,7 @@ BET_KEYS = {
 VALUE_KEYS = {
     "only the expensive item": ("threshold_normal",),
     "or the expensive item and 'the same'": ("threshold_weak_normal",),
-    "not both things at once": ("threshold_weak",),
+    "not both objects at once": ("threshold_weak",),
 }
 LETTERS = {
     "same choice": ("order_consistency", "condition={asked}"),

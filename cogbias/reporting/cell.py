@@ -530,8 +530,8 @@ _VALIDITY_MEASURES = {
     "valid_share": "readable answers",
     "valid_share_difference": "difference, treatment minus control",
     "valid_mass": "probability on the options (valid mass)",
-    "{}_lower": "primary effect, unreadable at their worst",
-    "{}_upper": "primary effect, unreadable at their best",
+    "{}_lower": "primary effect, unreadable answers at their worst",
+    "{}_upper": "primary effect, unreadable answers at their best",
 }
 
 

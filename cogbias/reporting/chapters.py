@@ -110,8 +110,8 @@ def _had_for_nothing(report: "CellReport") -> None:
     heading("### Baselines that ignore the question")
     show(
         "The share of right answers under each ground truth, with its 95% interval, next to the "
-        "scores of policies that do not read the question: in parentheses the unadjusted test of "
-        "the share against that score, then the policy."
+        "scores of policies that do not read the question. Parentheses give the unadjusted test "
+        "of the share against that score, followed by the policy."
     )
     show_table(words.accuracy_table(report.effects, report.paradigm))
 

@@ -125,7 +125,7 @@ _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     "Gelbach and Miller 2011)",
     "crossed units": "is a t interval{df} clustered by cluster and by what clusters share "
     "(Cameron, Gelbach and Miller 2011)",
-    "shared things": "is the score interval (Wilson 1927) at the number of independent questions "
+    "shared things": "is the score interval (Wilson 1927) for the number of independent questions "
     "that the {n} amount to, because they share items (Korn and Graubard 1998)",
     "": f"is {_T_INTERVAL}",
 }

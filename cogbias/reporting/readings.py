@@ -107,8 +107,9 @@ def about_readings(
     "How many answers were read otherwise, and where their texts are."
     said = (
         "### As the authors read them\n\nThe published reading of each answer is stored next to "
-        "ours, joined by `trial_id`. The published index is based on it, our estimates on ours. "
-        f"They differ for {len(other):,} of {answers:,} answers."
+        "ours, joined by `trial_id`. The published index is based on the published reading, and "
+        "our estimates are based on ours. "
+        f"The two readings differ for {len(other):,} of {answers:,} answers."
     )
     if other.empty:
         return said

@@ -32,7 +32,10 @@ from ..words import ARM, BY_PLACE, VERDICTS, counted, is_bias, signed
 
 # %% ../../nbs/reporting/03_study.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")
-SCALE = "Cliff's delta, or shift in lengths of the scale"  # what the numbers of common_effects are
+SCALE = (
+    "Cliff's delta, or shift as a fraction of the "
+    "scale length"
+)  # what the numbers of common_effects are
 
 
 def _common_measures(effects: pd.DataFrame, heads: pd.DataFrame) -> pd.Series:  # by paradigm
@@ -74,7 +77,7 @@ def common_effects(
 
 # %% ../../nbs/reporting/03_study.ipynb #38128677
 _NOT_PLAIN_MODELS = {  # part of a shown name or of a paradigm -> what readers must know
-    "(simulated)": "**Simulated, with planted effects:** results of participants marked "
+    "(simulated)": "**Simulated, with built-in effects:** results of participants marked "
     "*simulated* say nothing about language models.",
     "self-made": "**Self-made models:** results of participants so marked say nothing about "
     "the models in any paper.",

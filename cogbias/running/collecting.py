@@ -339,7 +339,7 @@ class _Collection:
                 if calls_out(asked.name):
                     told = ": ".join([asked.name, self.cells[part.cell].asked.paradigm])
                     _log.warning(
-                        "%s is asked directly, at the full price, by %s", told, part.method
+                        "%s is asked directly, at the full price, with method %s", told, part.method
                     )
             if rest:
                 direct.append((study, outputs, place, rest, keep_asking))

@@ -59,8 +59,8 @@ _paradigm_called = paradigm  # where a parameter has its name
 
 @listing(
     Settings={
-        "seed": "of what is drawn: settings, texts and values of managerial/*, invented nouns of "
-        "logic/belief",
+        "seed": "for what is drawn at random: settings, texts and values of managerial/*, "
+        "invented nouns of logic/belief",
         "...": "arguments of the paradigm's own items(), such as templates",
     },
     Columns=ITEMS.meanings,

@@ -111,11 +111,11 @@ def _made_participant(
         return function_participant(model, name, revision, uuid4().hex, **own)
     if isinstance(model, type):
         raise CogbiasError(
-            f"{model.__name__} is a class; give an object of it: {model.__name__}(...)"
+            f"{model.__name__} is a class; give an instance of it: {model.__name__}(...)"
         )
     if given := given_values(name=name, revision=revision, **own):
         raise CogbiasError(
-            f"{model.name} is a participant and has its settings; leave out {min(given)}"
+            f"{model.name} is a participant and already has its settings; leave out {min(given)}"
         )
     shipped = {f"cogbias.backends.{each}" for each in backends()}
     own_class = type(model).__module__ not in shipped
@@ -149,7 +149,8 @@ def _remember_methods(functions: Sequence[FunctionParticipant], outputs: Path) -
 # %% ../../nbs/running/05_in_python.ipynb #a3f038cc
 _EXAMPLES = {
     """run(lambda prompt: "A", "classic/framing", name="mine")""": "a function; it says A",
-    """run(ask, "choice/*", revision="1", concurrency=8)""": "one that may be async; answers kept",
+    """run(ask, "choice/*", revision="1", concurrency=8)""": "a function that may be async; its "
+    "answers are kept",
     """run("sim/human", "classic/framing")""": "a model by its name, backend/model",
     """run(["sim/human", ask], ["choice/*", my_bias])""": "several, in several paradigms",
 }
@@ -157,7 +158,7 @@ _ANSWERS = {
     "text": "from which the choice is read, or a number where one is asked for",
     "label -> probability": "of the options: one call per prompt is then enough; the sum is 1, "
     "give or take 0.01",
-    "the same kind": "in all of a paradigm: the first answer decides between the two",
+    "the same kind": "throughout a paradigm; the first answer determines which of the two",
 }
 _OF_A_RUN = {
     "effects": "the effects table, whose columns are listed below",

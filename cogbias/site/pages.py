@@ -114,7 +114,8 @@ NAVIGATION = {  # page -> what is said below its title
     "Results": "Cognitive biases in language models, measured the way psychologists measure them.",
     "Biases": "",
     "Participants": "",
-    "Compare": "Two participants, or one and people, in all biases with results for both.",
+    "Compare": "Two participants, or one participant and people, in all biases with results for "
+    "both.",
     "Answers": "Every prompt, the answers to it, and how each answer was read.",
     "Methods": "",
     "Search": "",

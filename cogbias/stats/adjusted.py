@@ -219,7 +219,7 @@ def adjusted_cluster_interval(
     detail = joined(
         f"{total} clusters, {smallest} in the smallest stratum" if few else "",
         "" if plain.se else f"all {total} clusters agree",
-        f"the interval for counts weighs {mixed.firm:.2f}" if mixed.firm > 0.005 else "",
+        f"the interval for counts has a weight of {mixed.firm:.2f}" if mixed.firm > 0.005 else "",
         f"wider than these {total} clusters require: other kinds of clusters may exist"
         if widened
         else "",

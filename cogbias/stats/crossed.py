@@ -73,7 +73,7 @@ class UnitPart(NamedTuple):
 
 
 def _equal_part(error: np.ndarray, unit: np.ndarray) -> UnitPart:
-    "The part of scores that weigh alike."
+    "The part of scores that are weighted equally."
     return UnitPart(_unit_variance(error, unit), float(unit.max(initial=0)))
 
 
@@ -247,7 +247,7 @@ def _as_far_as_weights_allow(found: Estimate, spread: Spread, weight: np.ndarray
     if np.isnan(found.ci_low) or df >= found.df:
         return found
     share = np.bincount(spread.units[kind], weight) / weight.sum()
-    counts = f"{len(share)} clusters count as {df + 1:.1f} that weigh alike"
+    counts = f"{len(share)} clusters count as {df + 1:.1f} that are weighted equally"
     said = joined(found.detail, f"{counts}; one carries {share.max():.0%} of the weight")
     if df + 1 < FEWEST_FOR_AN_INTERVAL:
         known = dict(n_clusters=found.n_clusters, method=found.method, unit=found.unit)
@@ -283,7 +283,11 @@ def _widest(
     by_signs = max(p_signs, plain.p_value(centre, null, df))
     p_value = by_signs if is_dust(plain.se) else min(p_value, by_signs)
     weight = max(each.weight for each in wider)
-    note = f"two imagined clusters at the ends of the scale weigh {weight:.2f}" if weight else ""
+    note = (
+        f"two imagined clusters at the ends of the scale have a weight of {weight:.2f}"
+        if weight
+        else ""
+    )
     known = {"se": wider[0].se, "ci_low": low, "ci_high": high}
     detail = joined(found.detail, note)
     p_method = "exact signs" if p_value == p_signs < 1 else "t"

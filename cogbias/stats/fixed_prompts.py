@@ -24,9 +24,9 @@ class Part(NamedTuple):
 
 
 def _constant_words(groups: Sequence[np.ndarray]) -> str:
-    "How many prompts got one answer throughout; empty where none did."
+    "How many prompts received the same answer throughout; empty where none did."
     alike = sum(np.ptp(each) == 0 for each in groups)
-    return f"{alike} of {len(groups)} prompts got one answer throughout" if alike else ""
+    return f"{alike} of {len(groups)} prompts received the same answer throughout" if alike else ""
 
 
 def _too_few(

@@ -67,20 +67,20 @@ def m_scores(
     rule: RatingRule,  # scale, sign and references
     epsilon: float = 0.0,  # added to the denominator; 1e-8 is the published code (replication only)
 ) -> np.ndarray:  # one score per pair in [-1, 1], nan where an answer is missing, shape (n,)
-    "Relative change of the distance to the reference (Malberg et al. 2024)."
+    "Relative change in the distance to the reference (Malberg et al. 2024)."
     first, second, kappa = _distances(control, treatment, rule)
     farther = np.maximum(first, second) + epsilon
     return kappa * (first - second) / np.where(farther == 0, 1.0, farther) + 0.0
 
 # %% ../../nbs/stats/13_ratings.ipynb #1cc1894c
 def _scaled_approach(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
-    "Change of the distance to the reference, in scale lengths."
+    "Change of the distance to the reference, as a fraction of the scale length."
     first, second, kappa = _distances(control, treatment, rule)
     return kappa * (first - second) / (rule.options - 1) + 0.0
 
 
 def _shift_beyond_rational(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
-    "How far the treatment rating lies beyond the rational one, in scale lengths."
+    "How far the treatment rating lies beyond the rational one, as a fraction of the scale length."
     first, second, rule = _coded_ratings(control, treatment, rule)
     last = rule.options - 1
     rational = np.clip(first * rule.rational_factor + rule.rational_steps, 0, last)

@@ -26,7 +26,9 @@ def _lack(table: pd.DataFrame) -> tuple[str, str] | None:
         return "too_few_clusters", f"{units} models are too few to say anything about other models"
     centred = table.to_numpy() - table.to_numpy().mean(axis=1, keepdims=True)
     if np.ptp(centred, axis=0).max() <= 1e-12 * np.abs(table.to_numpy()).max():
-        return "degenerate_zero_variance", "all models move alike: there is nothing to test against"
+        return "degenerate_zero_variance", (
+            "all models change by the same amount, so there is nothing to test against"
+        )
     return None
 
 

@@ -80,7 +80,9 @@ def _score_p(share: float, worth: float, null: float) -> float:
     return erfc(abs(z) / sqrt(2))  # `NormalDist` has no digits for so small ones
 
 
-_ONE_THING = "all questions share a thing: nothing tells how far their answers hang together"
+_ONE_THING = (
+    "all questions share an object, so the dependence between their answers cannot be estimated"
+)
 
 
 def shared_share(
@@ -97,7 +99,7 @@ def shared_share(
         return Estimate(share, status="too_few_clusters", detail=_ONE_THING, **known)
     low, high = wilson(share * worth, worth)
     known |= {"p_value": _score_p(share, worth, null), "p_method": "score"}
-    said = f"questions share things: worth {worth:.1f} independent ones of {size}"
+    said = f"questions share objects; equivalent to {worth:.1f} independent ones of {size}"
     return Estimate(share, ci_low=low, ci_high=high, detail=said, **known)
 
 # %% ../../nbs/stats/12_shared_things.ipynb #93eb5fbc
@@ -131,6 +133,6 @@ def shared_difference(
     low, high = _paired_limits(pair, worth, LEVEL)
     around = partial(_paired_limits, pair, worth)
     known |= {"p_value": 1.0 if is_dust(apart) else p_of_limits(around, apart)}
-    said = f"questions share things: worth {worth[0]:.1f} and {worth[1]:.1f} of {size}"
+    said = f"questions share objects; equivalent to {worth[0]:.1f} and {worth[1]:.1f} of {size}"
     known |= {"p_method": "interval", "detail": said}
     return Estimate(apart, ci_low=low, ci_high=high, **known)

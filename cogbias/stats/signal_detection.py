@@ -85,7 +85,7 @@ def _contrast_of_cells(name: str, cells: _Cells, cluster: np.ndarray) -> Estimat
     found = over_blocks(blocks._replace(variance=variance), "z")
     if not cells.stand_in.any() or np.isnan(found.se):
         return found
-    note = "a cell without spread: its binomial variance stands in"
+    note = "a cell without spread: its binomial variance is used instead"
     return replace(found, status="constant_cell", detail=joined(found.detail, note))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #7d44d743

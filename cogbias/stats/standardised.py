@@ -112,7 +112,7 @@ def cohens_d(
     constant = [name for name, each in (("treatment", post), ("control", pre)) if each.sd == 0]
     detail = joined(
         f"{constant[0]} is constant, so the pooled SD is that of one condition" if constant else "",
-        f"with {df + 2} answers, fewer than 16, read Hedges' g" if df < 14 else "",
+        f"with {df + 2} answers, fewer than 16, use Hedges' g" if df < 14 else "",
     )
     tested = {"p_value": two_sided_p(value / spread, df), "p_method": "t", "detail": detail}
     return Estimate(value, se, df, spread * low, spread * high, **tested, **known)

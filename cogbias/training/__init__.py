@@ -111,25 +111,33 @@ class Recipe:
         Le(1),
         Setting("learning rate at the beginning", "a number above 0, up to 1"),
     ] = 5e-5
-    epochs: Annotated[AtLeastOne, Setting("passes at the most", "a whole number from 1")] = 20
+    epochs: Annotated[AtLeastOne, Setting("maximum number of passes", "a whole number from 1")] = 20
     stop: Annotated[
         Annotated[float, Ge(0), Le(1)] | None,
-        Setting("accuracy on the development questions that ends it", "a number from 0 to 1"),
+        Setting(
+            "accuracy on the development questions at which training stops", "a number from 0 to 1"
+        ),
     ] = 0.9
     check_every: Annotated[
         _FromZero,
         Setting(
-            "steps between looks at the development questions; 0: one after each epoch",
+            "steps between checks on the development questions; 0: one after each epoch",
             "a whole number from 0",
         ),
     ] = 0
     patience: Annotated[
         _FromZero,
-        Setting("looks without a better one that end it; 0: any number", "a whole number from 0"),
+        Setting(
+            "checks without improvement after which training stops; 0: no limit",
+            "a whole number from 0",
+        ),
     ] = 0
     keep: Annotated[
         Literal["last", "best"],
-        Setting("which state is kept: the last, or the first of the best looks", "last or best"),
+        Setting(
+            "which state is kept: the last, or the one at the first of the best checks",
+            "last or best",
+        ),
     ] = "last"
     save_every: Annotated[
         _FromZero,
@@ -145,7 +153,7 @@ class Recipe:
     threads: Annotated[
         AtLeastOne,
         Setting(
-            "threads of a processor; another number may round in another way",
+            "CPU threads; a different number may change rounding",
             "a whole number from 1",
         ),
     ] = 1
@@ -227,7 +235,7 @@ def _encode_questions(
     for number, pairs in enumerate(read, 1):
         if (length := max(map(len, pairs["input_ids"]))) > longest:
             raise CogbiasError(
-                f"{source}: question {number} has {length} tokens with an option, and the model "
+                f"{source}: question {number} has {length} tokens with an option, but the model "
                 f"holds {longest}; leave it out, or use another model"
             )
     return [{**pairs, "labels": int(right)} for pairs, right in zip(read, table["right"])]

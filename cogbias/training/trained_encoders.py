@@ -115,7 +115,7 @@ class Training:
         str, Setting("likewise, of the validation split; needed with a file", "a text")
     ] = ""
     item_order: Annotated[
-        Literal["hl", "both"], Setting("which thing a value question names first", "hl or both")
+        Literal["hl", "both"], Setting("which object a value question names first", "hl or both")
     ] = "hl"
     default: Annotated[_Table, Setting("recipe of the first stage", "a table")] = field(
         default_factory=dict
@@ -567,4 +567,4 @@ def training_words(
     if stop is None:
         return said
     reached = "reached" if record["reached_stop"] else "did not reach"
-    return f"{said} It {reached} the {stop:.0%} at which a training ends."
+    return f"{said} It {reached} the {stop:.0%} at which training ends."
