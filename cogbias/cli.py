@@ -417,6 +417,7 @@ def _study(
     from dataclasses import asdict
 
     from cogbias.design import paradigms
+    from cogbias.folder import Folder
     from cogbias.participants import settings_for
     from cogbias.study import make_study, read_study, studies
     from cogbias.study.own_paradigms import know, with_declared
@@ -426,7 +427,8 @@ def _study(
         raise typer.BadParameter(
             "nothing to run: give a study file, or both --model and --paradigm"
         )
-    know(outputs)  # own paradigms that were asked there may be named
+    with Folder(outputs, may_lack=True) as folder:
+        know(folder)  # own paradigms that were asked there may be named
     base = asdict(read_study(studies().get(study, study))) if study else {}
     one = temperature[0] if temperature and len(temperature) == 1 else temperature
     given = {
@@ -1107,14 +1109,8 @@ def import_command(
     from cogbias.running.front_door import paradigm
 
     if format == "answers":
-        if not paradigms:
-            raise typer.BadParameter(
-                "Missing option '--paradigm': name the paradigm these answers come from"
-            )
-        if paradigms[1:]:
-            raise typer.BadParameter(
-                "a table of human answers belongs to one paradigm; name only one"
-            )
+        if len(paradigms or ()) != 1:
+            raise typer.BadParameter("name with --paradigm the one that these answers come from")
         pairs = filter(None, columns.split(","))
         named = dict(_pair("--columns", each, "person=pid") for each in pairs)
         chosen = _levels(where) or {}

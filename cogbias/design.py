@@ -39,7 +39,6 @@ from cogbias.tables import (
     ITEMS,
     PACKAGE,
     CogbiasError,
-    as_given,
     identified,
     item_ids,
     load_outside_items,
@@ -169,9 +168,8 @@ def _named_by(
 def check_items(
     paradigm: "Paradigm",  # what they are made for
     items: pd.DataFrame,  # an items table
-    record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
-    "Return the items unchanged, or raise a CogbiasError naming a row unknown to the paradigm."
+    "Return the items unchanged, or raise a CogbiasError naming a record unknown to the paradigm."
     scored = {role for each in paradigm.contrasts if each.outcome == "role" for role in each.score}
     known = {
         "paradigm": {paradigm.name},
@@ -187,7 +185,7 @@ def check_items(
     }
     for what, values in found.items():
         for row, each in values[~values.isin(known[what])].items():
-            said = f"{record(row)} has the {what} {each!r}, which is not declared"
+            said = f"record {row + 1} has the {what} {each!r}, which is not declared"
             check_known(each, known[what], f"{paradigm.name}: {said}")
     return items
 
@@ -352,8 +350,6 @@ def paradigms(
 ) -> list[str]:
     "Names of the installed paradigms that match `pattern` and can be asked, or were asked for."
     known = _installed_paradigms()
-    if not isinstance(pattern, str):
-        raise CogbiasError(f"paradigm {as_given(pattern)} is not known; give a name or a pattern")
     if not pattern.startswith(IMPORTED):
         known = {name: load for name, load in known.items() if not name.startswith(IMPORTED)}
     if pattern not in OWN:  # a pattern means what is installed, not what a folder has brought
@@ -567,12 +563,10 @@ def size_of(
 @cache
 def known_sizes() -> dict[str, Size]:
     "The sizes of the paradigms that ship, without making their items."
-    table = pd.read_csv(shipped("data", "paradigm_sizes.csv")).astype({"crossed": "Int64"})
-    rows = zip(*(table[name].astype(object).tolist() for name in ("paradigm", *Size._fields)))
-    return {
-        name: Size(prompts, clusters, None if pd.isna(crossed) else crossed)
-        for name, prompts, clusters, crossed in rows
-    }
+    path = shipped("data", "paradigm_sizes.csv")
+    table = pd.read_csv(path, index_col="paradigm", dtype={"crossed": "Int64"}).astype(object)
+    rows = table.where(table.notna(), None)[[*Size._fields]].to_numpy()
+    return {name: Size(*row) for name, row in zip(table.index, rows)}
 
 
 def write_sizes(

@@ -280,9 +280,7 @@ _TYPES_IN_WORDS = {bool: "True or False", int: "a whole number", float: "a numbe
 def _type_words(hint: Any) -> str:
     "A type in words."
     bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    if isinstance(get_origin(bare), type) and issubclass(get_origin(bare), Sequence):
-        return "a list"
-    return _TYPES_IN_WORDS.get(bare) or str(bare).replace("collections.abc.", "")
+    return _TYPES_IN_WORDS.get(bare) or inspect.formatannotation(bare)
 
 
 def settings_of(

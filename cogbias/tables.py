@@ -21,7 +21,6 @@ import errno
 import fnmatch
 import hashlib
 import io
-import itertools
 import json
 import os
 import re
@@ -276,14 +275,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 # %% ../nbs/00_tables.ipynb #95d835d3
-_FACTORS = {kind: Column("", kind, "", optional=True) for kind in ("text", "number")}
-
-
-def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
-    "Row and fault of the first value unfit for a factor: of texts, or of numbers and flags."
-    plain = [int(each) if isinstance(each, bool) else each for each in values]
-    first = next((each for each in plain if not is_empty(each)), 0)
-    return _FACTORS["text" if isinstance(first, str) else "number"].first_fault(plain)
+_FACTOR_KINDS = ("string", "boolean", "integer", "floating", "mixed-integer-float", "empty")
 
 # %% ../nbs/00_tables.ipynb #05f46eb7
 def check_columns(
@@ -334,22 +326,25 @@ class Schema:
     def check(
         self,
         table: pd.DataFrame,  # what to check
-        record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
     ) -> pd.DataFrame:
-        "Return `table` unchanged, or raise a CogbiasError that names the column and row at fault."
+        "Return `table` unchanged, or raise a CogbiasError naming the column and record at fault."
         what = f"{self.name} table"
         check_columns(table, *self.names, what=what)
         for name, values in table.items():
             if not self.open:
                 check_known(name, self.names, f"{what}: unknown column {name!r}")
-            find = self.known[name].first_fault if name in self.known else _factor_fault
-            if fault := find(values.tolist()):
+            held = values.tolist()
+            if name not in self.known:
+                if (kind := pd.api.types.infer_dtype(held)) not in _FACTOR_KINDS:
+                    said = f"{what}: column {name!r} holds {kind} values"
+                    raise CogbiasError(f"{said}; use only texts or only numbers")
+            elif fault := self.known[name].first_fault(held):
                 row, said = fault
-                told = f"{what}: column {name!r} {said} in {record(row)}"
+                told = f"{what}: column {name!r} {said} in record {row + 1}"
                 raise CogbiasError(f"{told}; see the {self.name} schema")
         if self.key and (twice := table.duplicated([*self.key]).to_numpy()).any():
             raise CogbiasError(
-                f"{what}: {record(int(twice.argmax()))} repeats the {' and '.join(self.key)} of "
+                f"{what}: record {twice.argmax() + 1} repeats the {' and '.join(self.key)} of "
                 "another; keep one of them"
             )
         return table
@@ -381,10 +376,7 @@ def shipped(
         PACKAGE.parent / Path(*parts),
         PACKAGE.parent / "nbs" / Path(*parts),
     ]
-    for place in places:
-        if place.exists():
-            return place
-    raise CogbiasError(f"{'/'.join(parts)}: part of cogbias, but missing; reinstall the package")
+    return next(filter(Path.exists, places))
 
 # %% ../nbs/00_tables.ipynb #69e9534e
 IDENTITY = ("paradigm", "condition", "system", "prompt", "options", "answer", "content")
@@ -595,7 +587,6 @@ def item_ids(
 
 def identified(
     table: pd.DataFrame,  # rows of an items table, without ids or with ids that do not count
-    record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:  # a checked items table
     "Check the rows and give each its id; an empty text that an item may lack is none."
     for each in ITEMS.known.values():
@@ -606,19 +597,18 @@ def identified(
         ids = item_ids(table)
     except (KeyError, TypeError, ValueError, RecursionError):
         ids = [*map(str, range(len(table)))]  # the check says what is wrong
-    return ITEMS.check(table.assign(item_id=ids), record)
+    return ITEMS.check(table.assign(item_id=ids))
 
 
 def item_table(
     paradigm: str,  # suite/name
     rows: Iterable[Mapping[str, Any]],  # one mapping per prompt; keys beyond the schema are factors
-    record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:  # an items table
     "Give each row its id, order the columns and check the table."
     rows = [{"paradigm": paradigm, "system": None, "answer": "choice", **row} for row in rows]
     if not rows:
         raise CogbiasError(f"{paradigm}: no items; every factor needs at least one level")
-    table = identified(pd.DataFrame(rows).astype({"system": "object"}), record)
+    table = identified(pd.DataFrame(rows).astype({"system": "object"}))
     return table[ITEMS.names + [name for name in table.columns if name not in ITEMS.names]]
 
 # %% ../nbs/00_tables.ipynb #96ef4706
@@ -724,16 +714,8 @@ def inside(
     path: Path,  # a path in it, whether something is there or not
 ) -> Path:  # the same path
     "The path, once it is known that no link leads from it out of the folder."
-    way = path.relative_to(folder)
-    steps = itertools.accumulate(way.parts, os.path.join, initial=str(folder))
-    if ".." not in way.parts and not any(map(os.path.islink, itertools.islice(steps, 1, None))):
-        return path  # no link on the way
-    home = os.path.realpath(folder)
-    for each in (*reversed(way.parents), way):
-        if not Path(os.path.realpath(folder / each)).is_relative_to(home):
-            raise CogbiasError(
-                f"{folder / each} is a link that leads out of {folder}; remove the link"
-            )
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        raise CogbiasError(f"{path} is a link that leads out of {folder}; remove the link")
     return path
 
 
@@ -934,23 +916,6 @@ def _list_or_mapping(value: Any) -> Any:
     return plain_value(value)  # of a text that is neither, the check says so
 
 
-_PLAIN_DTYPES = {
-    "boolean": ("bool", "boolean"),
-    "integer": ("int64", "Int64"),
-    "floating": ("float64", "float64"),
-    "mixed-integer-float": ("float64", "float64"),
-}  # kind that pandas infers -> dtype of a column without and with gaps; others are objects
-
-
-def _plain_column(values: list[Any], index: pd.Index) -> pd.Series:
-    "Values in a usual dtype."
-    kind = pd.api.types.infer_dtype(values, skipna=True)
-    full, gaps = _PLAIN_DTYPES.get(kind, ("object", "object"))
-    with suppress(OverflowError):  # which the check says
-        return pd.Series(values, index, gaps if None in values else full)
-    return pd.Series(values, index, object)
-
-
 def _as_text(value: Any) -> Any:
     "A text, which a reader of CSV may have taken for a number."
     if kind_of(value) not in ("integer", "number"):
@@ -984,7 +949,7 @@ def with_plain_types(
             texts = [as_written(text) if from_csv else text for text in texts]
             made[name] = pd.Series(texts, table.index, object)
         else:
-            made[name] = _plain_column(values, table.index)
+            made[name] = pd.Series(values, table.index, object).infer_objects()
     return table.assign(**made)
 
 # %% ../nbs/00_tables.ipynb #1ec1c21e
@@ -1016,11 +981,6 @@ def _naming_file(path: Path) -> Iterator[None]:
         raise CogbiasError(f"{path}: {error}") from None
 
 
-def _record_name(row: int) -> str:
-    "How a row of a file is named."
-    return f"record {row + 1}"
-
-
 def load_table(
     path: Path | str,  # a file that save_table wrote, or one like it
     schema: Schema,  # ITEMS, TRIALS or EFFECTS
@@ -1029,18 +989,17 @@ def load_table(
     path = Path(path)
     table = _read_file(path, schema)
     with _naming_file(path):
-        return schema.check(with_plain_types(table, schema), _record_name).infer_objects()
+        return schema.check(with_plain_types(table, schema)).infer_objects()
 
 # %% ../nbs/00_tables.ipynb #304e5d76
 def check_outside_items(
     table: pd.DataFrame,  # a table at hand, or out of a file
     known: Collection[str],  # names of paradigms that an item may belong to
-    record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:  # the items, each with the id of what it holds
     "Check items that come from outside; each is of a known paradigm."
-    made = identified(with_plain_types(table, ITEMS), record)
-    for row, name in enumerate(made["paradigm"]):
-        said = f"column 'paradigm' holds {name!r:.60} in {record(row)}"
+    made = identified(with_plain_types(table, ITEMS))
+    for number, name in enumerate(made["paradigm"], 1):
+        said = f"column 'paradigm' holds {name!r:.60} in record {number}"
         check_known(name, known, f"items table: {said}, which is not known")
     return made
 
@@ -1053,7 +1012,7 @@ def load_outside_items(
     path = Path(path)
     table = _read_file(path, ITEMS)
     with _naming_file(path):
-        made = check_outside_items(table, known, _record_name)
+        made = check_outside_items(table, known)
     names = [*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]
     return made[names].infer_objects()
 

@@ -194,15 +194,12 @@ def at_hand(
             "a function"
         )
     backend, _, model = str(who.name).partition("/")
-    if not model or backend != who.backend:
-        raise CogbiasError(
-            f"participant {who.name!r}: its name should read backend/model and begin with its "
-            f"backend, {who.backend!r}"
-        )
     load = _installed_backends().get(backend)
-    if load and kind.__module__ != load().__name__:
+    is_another = load and kind.__module__ != load().__name__
+    if not model or backend != who.backend or is_another:
         raise CogbiasError(
-            f"participant {who.name!r}: {backend} is an installed backend; use another name"
+            f"participant {who.name!r}: its name should read backend/model and begin with its own "
+            f"backend, {who.backend!r}, which must not be the name of an installed backend"
         )
     before = AT_HAND.set({**AT_HAND.get(), who.name: who})
     try:
@@ -355,35 +352,24 @@ def drawn_answer(
     return answer._replace(choice=label, role=chosen["role"], value=chosen["value"])
 
 # %% ../../nbs/03_participants.ipynb #c6e53973
-def _fault_of(requests: Sequence[Request], given: Any) -> str:
-    "What is wrong with something that answers() has yielded; empty where nothing is."
-    if not isinstance(given, tuple) or getattr(given[-1], "_fields", ()) != Answer._fields:
-        return f"not {given!r:.80}"
-    index, _ = given
-    if not isinstance(index, Integral) or not 0 <= index < len(requests):
-        return f"counted from 0 to {len(requests) - 1}, not {index!r:.40}"
-    return ""
+def _is_answer(given: Any, count: int) -> bool:
+    "Whether something that answers() has yielded is the answer to one of so many requests."
+    index, answer = given if isinstance(given, tuple) and len(given) == 2 else (-1, None)
+    is_place = isinstance(index, Integral) and 0 <= index < count
+    return is_place and getattr(answer, "_fields", ()) == Answer._fields
 
 
 def _checked_answers(
     participant: Participant, requests: Sequence[Request], method: str
 ) -> Arrivals:
     "What a participant gives, checked as it comes; nothing is passed on before request 0 is."
-    said = f"{participant.name}: answers() should yield (index, Answer) for each request, "
     given, held, begun = participant.answers(requests, method), [], False
-    if not isinstance(given, Iterable):
-        raise CogbiasError(f"{said}not {given!r:.80}")
-    given = iter(given)
-    while True:
-        try:
-            one = next(given)
-        except StopIteration:
-            break
-        except Exception:  # it broke down; what it gave before is valid
-            yield from held
-            raise
-        if fault := _fault_of(requests, one):
-            raise CogbiasError(said + fault)
+    for one in given if isinstance(given, Iterable) else [given]:
+        if not _is_answer(one, len(requests)):
+            raise CogbiasError(
+                f"{participant.name}: answers() should yield (index, Answer) for each request, "
+                f"counted from 0 to {len(requests) - 1}, not {one!r:.80}"
+            )
         held.append(one)
         begun = begun or one[0] == 0
         if begun:

@@ -8,7 +8,6 @@ __all__ = ['SLUG_BYTES', 'TRIED', 'NOT_EXTRACTED', 'EXTRACTED_BY', 'slug', 'tria
 
 # %% ../../nbs/participants/01_trials.ipynb #58a31e06
 import hashlib
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -67,9 +66,6 @@ def fingerprint(
     return content_hash([columns, participant.identity], 32)
 
 
-_json_of_text = json.JSONEncoder(ensure_ascii=False).encode
-
-
 def trial_ids(
     asked: Iterable[tuple[str, int]],  # item and repeat of every answer
     who: str,  # fingerprint of the participant, or hash of all who have a say
@@ -77,13 +73,10 @@ def trial_ids(
     study_seed: int,  # one number for the whole study
 ) -> list[str]:  # in the same order
     "The ids of many answers of one participant."
-    # canonical JSON of [item, who, method, repeat, seed], written piece by piece
-    fixed = f"{_json_of_text(who)},{_json_of_text(method)}"
-    lines = (
-        f"[{_json_of_text(item_id)},{fixed},{repeat},{trial_seed(study_seed, item_id, repeat)}]"
-        for item_id, repeat in asked
-    )
-    return [hashlib.sha256(line.encode()).hexdigest()[:32] for line in lines]
+    return [
+        content_hash([item, who, method, repeat, trial_seed(study_seed, item, repeat)], 32)
+        for item, repeat in asked
+    ]
 
 # %% ../../nbs/participants/01_trials.ipynb #10a417af
 _DTYPES = {
@@ -108,8 +101,7 @@ def rows_of(
 ) -> list[dict[str, Any]]:  # None for what is empty
     "Rows as mappings."
     plain = table.astype("object").where(table.notna(), None)
-    names, columns = list(plain.columns), [values.tolist() for _, values in plain.items()]
-    return [dict(zip(names, row)) for row in zip(*columns)]  # to_dict would box every cell
+    return plain.to_dict("records")
 
 # %% ../../nbs/participants/01_trials.ipynb #2c13a29a
 class Offers:
@@ -161,14 +153,9 @@ def _method_for_items(who: Participant, items: pd.DataFrame, method: str, repeat
         return others[0]
     chosen = resolve_method(who, method)
     if open_number and chosen in EXACT:
-        ask = (
-            f"use method {' or '.join(others)}"
-            if others
-            else ("ask a participant that writes text")
-        )
         raise CogbiasError(
             f"{who.name}: items that ask for a number have no options to assign probabilities to; "
-            f"{ask}"
+            "use method text, or ask a participant that writes text"
         )
     return "option_draw" if chosen == "option_probability" and repeats > 1 else chosen
 

@@ -48,7 +48,6 @@ from cogbias.folder import (
 )
 from ..folder import items as items_of
 from cogbias.study.own_paradigms import (
-    FOLDER_OF_GIVEN_ITEMS,
     bring_study,
     files_of,
     know,
@@ -231,16 +230,13 @@ def factors_used(
     return used
 
 
-def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None:
+def _check_factors(items: pd.DataFrame, paradigm: Paradigm) -> None:
     "Refuse items from a file that lack a factor which the paradigm's contrasts use."
-    check_columns(items, *sorted(factors_used(paradigm)), what=f"{source}, for {paradigm.name}")
+    source = f"items of {paradigm.name}"
+    check_columns(items, *sorted(factors_used(paradigm)), what=source)
     for name in _order_factors(paradigm):
         if items[name].isna().any():
-            first = items.loc[items[name].isna(), "item_id"].iloc[0]
-            raise CogbiasError(
-                f"{source}: column {name!r} is empty for item {first!r}, which {paradigm.name} "
-                "needs; see its factors"
-            )
+            raise CogbiasError(f"{source}: column {name!r} has empty cells; fill them")
 
 # %% ../../nbs/06_study.ipynb #1dbf2c4a
 def _arguments_taken(name: str) -> set[str]:
@@ -271,16 +267,9 @@ def study_items(
     "The items that a study puts to its participants in one paradigm."
     bring_study(study)
     if study.items_file:
-        table = _given_items(study.items_file)
-        items = usable_items(table, name)
-        folder = Path(study.items_file).parent
-        at_hand = folder.name == FOLDER_OF_GIVEN_ITEMS  # its reader knows of no file
-        source = "items table" if at_hand else study.items_file
-        _check_factors(source, items, paradigm(name))
-        records = {item_id: number for number, item_id in enumerate(table["item_id"], 1)}
-        numbers = items["item_id"].map(records)
-        check_items(paradigm(name), items, lambda row: f"{source}: record {numbers[row]}")
-        return _items_asked(study, items, name)
+        items = usable_items(_given_items(study.items_file), name)
+        _check_factors(items, paradigm(name))
+        return _items_asked(study, check_items(paradigm(name), items), name)
     arguments = {"seed": study.seed, **_arguments_of_items(study, name)}
     return _items_asked(study, paradigm(name).items(**arguments), name)
 
@@ -348,13 +337,9 @@ def _check_headline(study: Study, name: str) -> None:
     headline = paradigm(name).headline
     if selected_mask(study_items(study, name), headline).any():
         return
-    levels = [
-        f"{factor} {' or '.join(map(repr, asked))}" for factor, asked in headline.where.items()
-    ]
-    told = f" ({' and '.join(levels)})" if levels else ""
     raise CogbiasError(
         f"{study.name}: the selected items of {name} include none that its primary effect "
-        f"compares{told}; include some of these"
+        f"compares; include some with {dict(headline.where)}"
     )
 
 

@@ -8,7 +8,7 @@ __all__ = ['Files', 'FOLDER_OF_GIVEN_ITEMS', 'bring', 'bring_study', 'names_file
 
 # %% ../../nbs/study/own_paradigms.ipynb #f2dd4199
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +112,6 @@ FOLDER_OF_GIVEN_ITEMS = "given"  # of items that somebody had at hand; named in 
 def _stored_table(items: pd.DataFrame, place: Path) -> Path:
     "A file with items that somebody has at hand."
     items = with_plain_types(items, ITEMS)
-    if not {"item_id", "paradigm"} <= set(items.columns) or items.empty:
-        raise CogbiasError(
-            "a table of items needs rows, and the columns item_id and paradigm; see "
-            "paradigm(...).items()"
-        )
     check_outside_items(items, _installed_paradigms())  # while its rows have their names
     file = place / FOLDER_OF_GIVEN_ITEMS / f"{content_hash([*map(str, items['item_id'])])}.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -156,8 +151,7 @@ def listed(
 ) -> list[Any]:
     "One thing, or several; a text is one, and so is a table."
     what = plain_value(what)
-    several = isinstance(what, Sequence | Set) and not isinstance(what, str)
-    return sorted(what, key=str) if isinstance(what, Set) else list(what) if several else [what]
+    return list(what) if isinstance(what, Sequence) and not isinstance(what, str) else [what]
 
 
 def asked_fields(
@@ -282,12 +276,9 @@ def files_of(
 
 
 def know(
-    folder: Folder | Path | str,
+    folder: Folder,
 ) -> None:
     "Make the paradigms known that a folder keeps, by their names."
-    if not isinstance(folder, Folder):
-        with Folder(folder, may_lack=True) as opened:
-            return know(opened)
     for files in texts_of_folder(folder).values():
         bring(files)
 
