@@ -192,18 +192,11 @@ def main(
 # %% ../nbs/11_cli.ipynb #6aad9656
 def _known_models() -> dict[str, list[str]]:
     "Backend -> the models that it knows; NAME where it takes any."
-    from importlib import import_module
+    from cogbias.participants import _installed_backends
 
-    from cogbias.participants import backends
-
-    found = {}
-    for backend in backends():
-        try:
-            models = import_module(f"cogbias.backends.{backend}").MODELS or ["NAME"]
-        except ImportError:  # of another package, or without its extra
-            models = ["NAME"]
-        found[backend] = [f"{backend}/{model}" for model in models]
-    return {name: models for name, models in found.items() if name != "function"}
+    known = {name: load().MODELS or ["NAME"] for name, load in _installed_backends().items()}
+    del known["function"]  # which only a program can give
+    return {name: [f"{name}/{model}" for model in known[name]] for name in sorted(known)}
 
 
 def _path(text: str) -> Path:

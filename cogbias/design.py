@@ -445,8 +445,6 @@ def moved_target_line(
         return ""
     count = selected(items, paradigm.headline)["cluster"].nunique()
     where = f"{len(moved)} of {count} wordings, such as {moved[0]}"
-    if count == 1:
-        where = f"the only wording, {moved[0]}"
     return (
         f"under treatment, the target is a different one of the same options in {where}, so who "
         "answers alike in both conditions seems to show an effect"
@@ -599,11 +597,9 @@ def size_words(
 
 # %% ../nbs/02_design.ipynb #0ec32379
 @cache
-def _published_people() -> dict[str, pd.DataFrame]:
-    "What people did, as published, by paradigm; nobody did anything in a paradigm without a name."
-    table = pd.read_csv(shipped("data", "human_reference.csv")).set_index("paradigm")
-    found = {name: rows.reset_index(drop=True) for name, rows in table.groupby(level=0)}
-    return found | {"": table.head(0).reset_index(drop=True)}
+def _published_people() -> pd.DataFrame:
+    "What people did, as published."
+    return pd.read_csv(shipped("data", "human_reference.csv"))
 
 
 # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
@@ -612,7 +608,7 @@ def human_reference(
 ) -> pd.DataFrame:
     "What people do in this paradigm, as published, or as a user's file says."
     known = _published_people()
-    found = known.get(paradigm, known[""]).copy()
+    found = known[known["paradigm"] == paradigm].drop(columns="paradigm").reset_index(drop=True)
     brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
     if brought and brought.people:
         return pd.DataFrame(list(brought.people), columns=found.columns)

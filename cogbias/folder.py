@@ -248,8 +248,6 @@ def _connect(path: Path, writes: bool) -> sqlite3.Connection:
     where = f"{path.absolute().as_uri()}?{way}"
     db = sqlite3.connect(where, BUSY_SECONDS, isolation_level=None, uri=True)
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_TEXT)
-    db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    db.execute("pragma trusted_schema = off")
     if _schema_of(db) != _our_schema():
         raise CogbiasError(
             f"{path} is not a database of this version of cogbias; open it with the version that "

@@ -282,7 +282,7 @@ def check_columns(
     table: Any,  # what should be a table
     *names: str,  # columns that it must have
     what: str = "table",  # what it should be, for messages
-) -> pd.DataFrame:  # the same, with an index that no column shares its name with
+) -> pd.DataFrame:  # the same
     "Refuse what is no table, or has a column twice or not at all."
     if not isinstance(table, pd.DataFrame):
         raise CogbiasError(f"{what}: should be a DataFrame, but is {repr(table):.60}")
@@ -295,7 +295,7 @@ def check_columns(
                 f"{what}: column {name!r} is missing; it has "
                 f"{', '.join(map(str, table.columns)) or 'no columns'}"
             )
-    return table.rename_axis(index=lambda name: None if name in table.columns else name)
+    return table
 
 # %% ../nbs/00_tables.ipynb #9e979f24
 @dataclass(frozen=True)
@@ -348,20 +348,6 @@ class Schema:
                 "another; keep one of them"
             )
         return table
-
-    def describe(self) -> pd.DataFrame:
-        "The schema as a table for readers."
-        rows = [
-            {
-                "column": each.name,
-                "kind": each.kind
-                + (", may be empty" if each.optional else "")
-                + (", may be lacking" if each in self.beside else ""),
-                "meaning": each.meaning,
-            }
-            for each in self.known.values()
-        ]
-        return pd.DataFrame(rows)
 
 # %% ../nbs/00_tables.ipynb #7e650052
 PACKAGE = Path(import_module("cogbias").__file__).parent  # a notebook has no __file__ of its own
@@ -934,12 +920,8 @@ def with_plain_types(
     from_csv = any(isinstance(value, str) for name in packed for value in table[name])
     made: dict[str, pd.Series] = {}
     for name, column in table.items():
-        if not isinstance(name, str):
-            raise CogbiasError(f"{schema.name} table: column {name!r} has a name that is not text")
-        kind, is_plain = kinds.get(name), isinstance(column.dtype, np.dtype)
+        kind = kinds.get(name)
         if kind == "text" and not from_csv and column.dtype == "str":
-            continue
-        if is_plain and kind != "text" and (kind is None or column.dtype.kind in "biuf"):
             continue
         values = [None if is_empty(value) else value for value in column.tolist()]
         if name in packed:
@@ -1012,9 +994,7 @@ def load_outside_items(
     path = Path(path)
     table = _read_file(path, ITEMS)
     with _naming_file(path):
-        made = check_outside_items(table, known)
-    names = [*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]
-    return made[names].infer_objects()
+        return check_outside_items(table, known).infer_objects()
 
 # %% ../nbs/00_tables.ipynb #e19a8ce6
 def given_table(

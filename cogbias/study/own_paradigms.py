@@ -45,7 +45,7 @@ from cogbias.tables import (
     save_table,
     with_plain_types,
 )
-from ..participants.trials import Offers, answer_fault
+from ..participants.trials import Offers, answer_fault, rows_of
 
 # %% ../../nbs/study/own_paradigms.ipynb #f60625d2
 Files = Mapping[str, str]  # name -> text
@@ -198,8 +198,7 @@ def shared_places_line(
 def _check_answers(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
     "Refuse the first trial that says what its item does not allow."
     offers = Offers(items)
-    rows = trials.astype(object).where(trials.notna(), None).to_dict("records")
-    for row in rows:
+    for row in rows_of(trials):
         item = offers.item[row["item_id"]]
         fault = answer_fault(offers, row)
         if not fault and item["answer"] == "number" and row["value"] is not None:
