@@ -206,9 +206,7 @@ def statement_of(
         opposite = answer.menu.opposite[label]
         sense = asserted(place) if written in answer.menu.own - {"yes", "no"} else 0
         if sense:
-            seems = re.search(r"(?i)\b(?:seems|appears)\b[^,;]{0,40}$", place.before)
-            kind = "judgement" if seems else "assertion"
-            return Statement(label if sense > 0 else opposite, kind, mention.start)
+            return Statement(label if sense > 0 else opposite, "assertion", mention.start)
         if denied := re.search(r"(?i)\bnot\s(?:\w{2,15}ly\s)?$", place.before):
             place = place._replace(before=place.before[: denied.start()])
             label = opposite
