@@ -262,8 +262,6 @@ def no_answers(
     path: Path,  # of an outputs folder
 ) -> CogbiasError:
     "The error of a folder without answers."
-    if path.is_file():
-        return CogbiasError(f"{path} is a file; give the outputs folder")
     return CogbiasError(f"{path}: no answers here; run 'cogbias run ... --outputs {path}' first")
 
 # %% ../nbs/04_folder.ipynb #840f1889

@@ -78,7 +78,6 @@ from cogbias.tables import (
     matching,
     nearest,
     plain_value,
-    shortened,
     shipped,
     check_columns,
     check_known,
@@ -349,12 +348,9 @@ def check_levels(study: Study) -> None:
     made = [study_items(whole, name) for name in study_paradigms(study)] if study.where else []
     for factor, levels in study.where.items():
         known = {str(level) for items in made if factor in items for level in items[factor]}
-        for level in levels:
-            if known and str(level) not in known:
-                raise CogbiasError(
-                    f"{study.name}: where: no item has {factor} = {str(level)!r:.60}; "
-                    f"{nearest(str(level), {shortened(each, 30) for each in known})}"
-                )
+        for level in levels if known else ():
+            said = f"{study.name}: where: no item has {factor} = {str(level)!r:.60}"
+            check_known(str(level), known, said)
     for name in study_paradigms(study) if study.where or study.items_file else ():
         _check_headline(study, name)
 
