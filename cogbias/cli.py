@@ -317,9 +317,9 @@ Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Number of processes.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 # %% ../nbs/11_cli.ipynb #82624973
-def _pair(option: str, text: str, example: str) -> tuple[str, str]:
+def _pair(option: str, text: str, example: str, of_last: bool = False) -> tuple[str, str]:
     "Name and value of NAME=VALUE."
-    name, sign, value = text.partition("=")
+    name, sign, value = text.rpartition("=") if of_last else text.partition("=")
     if not sign or not name:
         raise typer.BadParameter(f"{text!r} should have the form of {example}", param_hint=option)
     return name, value
@@ -364,7 +364,7 @@ def _limits(pairs: list[str] | None) -> dict[str, object]:
 
 def _prices(pairs: list[str] | None) -> dict[str, dict[str, object]]:
     "MODEL=IN,OUT as a table."
-    named = [_pair("--price", text, "openai/x=0.15,0.60") for text in pairs or []]
+    named = [_pair("--price", text, "openai/x=0.15,0.60", of_last=True) for text in pairs or []]
     return {name: dict(zip(("in", "out"), map(_value, both.split(",")))) for name, both in named}
 
 

@@ -912,6 +912,8 @@ def with_plain_types(
     from_csv = any(isinstance(value, str) for name in packed for value in table[name])
     made: dict[str, pd.Series] = {}
     for name, column in table.items():
+        if not isinstance(name, str):
+            raise CogbiasError(f"{schema.name} table: column {name!r} has a name that is not text")
         kind = kinds.get(name)
         if kind == "text" and not from_csv and column.dtype == "str":
             continue

@@ -164,9 +164,8 @@ def read_texts(
         gap, text = case.gaps[name], (found or {}).get(name)
         if not isinstance(text, str):
             cut = "; the answer was cut off" if answer.finish_reason == "length" else ""
-            refused = "; the writer refused" if answer.status == "refusal" else ""
             what = "no JSON object" if found is None else f"no text for {name!r}"
-            written[name] = Written("", "unreadable", what + refused + cut)
+            written[name] = Written("", "unreadable", what + cut)
             continue
         text = mended(text, gap)
         others = {**(found or {}), **task.texts}
