@@ -189,15 +189,6 @@ def main(
         sys.exit(2)
 
 # %% ../nbs/11_cli.ipynb #6aad9656
-def _known_models() -> dict[str, list[str]]:
-    "Backend -> the models that it knows; NAME where it takes any."
-    from cogbias.participants import _installed_backends
-
-    known = {name: load().MODELS or ["NAME"] for name, load in _installed_backends().items()}
-    del known["function"]  # which only a program can give
-    return {name: [f"{name}/{model}" for model in known[name]] for name in sorted(known)}
-
-
 def _path(text: str) -> Path:
     "A path; a shell leaves the ~ in --outputs=~/x."
     return Path(os.path.expanduser(text))
@@ -489,11 +480,15 @@ def _listed_paradigms() -> list[dict[str, Any]]:
 
 
 def _listed_backends() -> list[dict[str, Any]]:
-    "Names of backends and of the models that each knows."
-    return [
-        {"name": name, "title": ", ".join(models), "models": models}
-        for name, models in _known_models().items()
-    ]
+    "Names of backends and of the models that each knows; NAME where it takes any."
+    from cogbias.participants import _installed_backends
+
+    found = []
+    for name, load in sorted(_installed_backends().items()):
+        models = [f"{name}/{model}" for model in load().MODELS or ["NAME"]]
+        if name != "function":  # which only a program can give
+            found.append({"name": name, "title": ", ".join(models), "models": models})
+    return found
 
 
 def _listed_studies() -> list[dict[str, Any]]:

@@ -322,12 +322,12 @@ def _of_other_packages() -> dict[str, Callable[[], Paradigm]]:
 def _of_this_package() -> dict[str, Callable[[], Paradigm]]:
     "Paradigms whose files lie in this package, which are listed once in a process."
     files = sorted((PACKAGE / "paradigms").glob("*/[!_]*.py"))
-    own = {
-        f"{file.parent.name}/{file.stem}": f"cogbias.paradigms.{file.parent.name}.{file.stem}"
-        for file in files
-    }
+    modules = [f"{file.parent.name}.{file.stem}" for file in files]
     return {
-        name: lambda module=module: import_module(module).PARADIGM for name, module in own.items()
+        each.replace(".", "/"): lambda each=each: (
+            import_module(f"cogbias.paradigms.{each}").PARADIGM
+        )
+        for each in modules
     }
 
 

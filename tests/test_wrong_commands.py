@@ -76,7 +76,7 @@ COMMANDS = {  # what is typed -> what is said
     "import csv items.csv": "Missing option '--out'",
     "import answers items.csv": "the one that these answers come from",
     "import answers items.csv --paradigm classic/framing": "--columns person=COLUMN",
-    "import answers items.csv --paradigm classic/framing --paradigm logic/belief": "answers come from",
+    "import answers items.csv --paradigm classic/framing --paradigm logic/belief": "come from",
     "import answers items.csv --paradigm classic/framing --where variant=base": "there is no",
     "export csv choice/certanty --out x.csv": "did you mean 'choice/certainty'",
     "export word good --out x.doc": "available: csv, datasets, inspect, inspect-evals, jsonl",
