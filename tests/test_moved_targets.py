@@ -57,6 +57,6 @@ def test_a_target_that_moves_is_told_by_check_run_and_report(
     found = cb.run(lambda prompt: "blue", place, **settings)
     assert any(told in line for line in found.said)
     if how == "once":
-        assert f"T{told[1:]}" in found.reports[0].read_text()
+        assert told[1:] in found.reports[0].read_text()
     again = ["run", "--model", "sim/human", "--paradigm", str(place), "--no-reports"]
     assert told in CliRunner().invoke(app, [*again, "--outputs", str(out)]).output
