@@ -96,7 +96,6 @@ class ModelCard(BaseModel):
     "What Anthropic tells of a model; empty where the server has no such page."
 
     id: Name = ""
-    display_name: Name | None = None
     capabilities: _Capabilities | None = None
 
     def takes(self, kind: str) -> bool | None:
@@ -224,7 +223,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
         known = self.model_card.id or self.connection.once("served", lambda: reply.model)
         if reply.model != self.model:
             self.check_served(known, reply.model)
-        return reply.generation().answer(request.item, self.max_tokens)
+        return reply.generation().answer(request.item)
 
     def answer_in_words(self, request: Request) -> Answer:
         "Ask in words."
@@ -252,9 +251,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
             "server": "Anthropic",
             "host": server_of(self.address),
             "served_model": self.model_card.id,
-            "display_name": self.model_card.display_name,
             "client": f"anthropic {version('anthropic')}",
-            "concurrency": self.concurrency,
         }
         return plain_facts(facts)
 

@@ -26,7 +26,6 @@ from cogbias.elicitation.server import (
     ProbabilityAccess,
     ServerParticipant,
     ServerSettings,
-    TryingOut,
     begins_with_a_word,
     characters_of,
     distance,
@@ -44,7 +43,6 @@ from cogbias.elicitation.server import (
     patiently,
 )
 from cogbias.elicitation.transport import (
-    Count,
     Facts,
     Name,
     Refusal,
@@ -164,37 +162,32 @@ _Page = TypeVar("_Page", bound=BaseModel)
 
 
 class _Details(BaseModel):
-    family: Name | None = None
-    parameter_size: Name | None = None
+    family: Name = ""
     quantization_level: Name | None = None
 
 
 class _Entry(BaseModel):
-    name: Name | None = None
-    model: Name | None = None
+    name: Name
     digest: Name | None = None
-    size: int | None = None
     remote_host: Name | None = None
-    context_length: Count | None = None  # of a running model
 
 
 class _Models(BaseModel):
-    models: list[_Entry] | None = None
+    models: list[_Entry]
 
     def called(self, model: str) -> _Entry | None:
         "The model of that name, as a user writes it."
         wanted = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-        named = {str(each.name or each.model).lower(): each for each in self.models or []}
+        named = {each.name.lower(): each for each in self.models}
         return named.get(wanted.lower())
 
 
 class _Shown(BaseModel):
-    details: _Details | None = None
-    model_info: dict[str, Any] | None = None
-    capabilities: list[Name] | None = None
+    details: _Details = _Details()
+    model_info: dict[str, Any] = {}
+    capabilities: list[Name] = []
     template: str | None = None
     renderer: str | None = None
-    parser: str | None = None
     parameters: str | None = None
     system: str | None = None
     remote_host: Name | None = None
@@ -250,34 +243,24 @@ class ModelCard(BaseModel):
     @property
     def has_levels(self) -> bool:
         "Whether it may think more or less: its template knows of levels, or is built in."
-        shown, family = self.shown, (self.shown.details and self.shown.details.family) or ""
-        known = f"{shown.template} {family}"
-        return bool(shown.renderer) or "ThinkLevel" in known or "gptoss" in known
+        known = f"{self.shown.template} {self.shown.details.family}"
+        return bool(self.shown.renderer) or "ThinkLevel" in known or "gptoss" in known
 
     @property
     def quantisation(self) -> str | None:
         "How coarse the weights are."
-        return self.shown.details.quantization_level if self.shown.details else None
+        return self.shown.details.quantization_level
 
     def facts(self) -> Facts:
         "Provenance as texts and numbers; what the server does not say is left out."
-        shown, info, details = self.shown, self.shown.model_info or {}, self.shown.details
-        trained = [value for key, value in info.items() if key.endswith(".context_length")]
         facts = {
             "server": f"Ollama {self.version}",
             "digest": self.digest,
-            "family": details and details.family,
-            "parameter_size": details and details.parameter_size,
-            "parameter_count": info.get("general.parameter_count"),
+            "parameter_count": self.shown.model_info.get("general.parameter_count"),
             "quantisation": self.quantisation,
-            "size_bytes": self.entry and self.entry.size,
-            "context_trained": trained[0] if trained else None,
-            "capabilities": ", ".join(shown.capabilities or []),
             "template_hash": self.template_hash,
-            "renderer": shown.renderer,
-            "parser": shown.parser,
-            "modelfile_parameters": shown.parameters,
-            "modelfile_system": shown.system,
+            "modelfile_parameters": self.shown.parameters,
+            "modelfile_system": self.shown.system,
             "remote_host": self.remote,
         }
         return plain_facts(facts, 1000)
@@ -291,7 +274,7 @@ def read_entry(
     listed = fetch_page(client, _Models, "/api/tags")
     entry = listed.called(model)
     if entry is None and not model.endswith("cloud"):
-        names = [one_line(each.name or each.model, 80) for each in listed.models or []]
+        names = [one_line(each.name, 80) for each in listed.models]
         raise CogbiasError(
             f"ollama: model {model!r} is not pulled; {nearest(model, names)} Or run `ollama pull "
             f"{model}`"
@@ -346,11 +329,10 @@ def answer_of_response(
     item: Mapping[str, Any],  # the row that was asked
     response: Any,  # of the client
     context: int,  # tokens that fit
-    max_tokens: int = 256,  # that the answer may take
 ) -> Answer:
     "Read a response in words."
     written = generation_of(response)
-    answer = written.answer(item, max_tokens)
+    answer = written.answer(item)
     if not response.done:
         words = "generation stopped before it was complete; the model may have repeated itself"
         return Answer("error", answer.response, answer.thinking, detail=words, **written.counts)
@@ -435,7 +417,7 @@ class OllamaReader(NextTokenReader):
     @property
     def counts(self) -> bool:
         "Whether prompt tokens tell of another cut; a prompt that fills the context has lost some."
-        return super().counts and not cut_note(self.prompt_tokens, self.who.context)
+        return super().counts and not cut_note(self.prompt_tokens, self.who.num_ctx)
 
     def list_after(self, begun: str) -> Generation:
         "What follows a beginning."
@@ -463,7 +445,7 @@ class OllamaReader(NextTokenReader):
         recut = f"{self.recut} prefilled answers were tokenized differently by the server"
         return [
             recut if self.recut and lost_sight else None,
-            cut_note(self.prompt_tokens, self.who.context),
+            cut_note(self.prompt_tokens, self.who.num_ctx),
         ]
 
 # %% ../../nbs/backends/ollama.ipynb #5ccea136
@@ -478,11 +460,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
 
     reader: ClassVar[type[NextTokenReader]] = OllamaReader
 
-    @property
-    def trying_out(self) -> TryingOut:
-        "A list of tokens, two in a row, where several are drawn, and answers that were begun."
-        return TryingOut(12, characters_of(messages_of(PROBE, self.system)), 19)
-
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
         missing = refusal.status == 404 and "model" in refusal.body
@@ -492,8 +469,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             return "there is no Ollama API; check base_url or OLLAMA_HOST"
         if refusal.status in (401, 403):
             return "sign in on the server with `ollama signin`, or choose a local model"
-        if refusal.status == 400 and "support thinking" in refusal.body:
-            return "leave out think"
         return ""
 
     def ask_for_card(self) -> ModelCard:
@@ -504,17 +479,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
     def revision(self) -> str | None:
         "The digest of the model; None for a cloud model."
         return self.model_card.digest
-
-    @property
-    def context(self) -> int:
-        "Tokens that fit, as the running server says; before it runs, as asked for."
-        learned = self.connection.learned
-        if "context" not in learned:
-            running = fetch_page(self.client, _Models, "/api/ps").called(self.model)
-            if running is None or not running.context_length:
-                return self.num_ctx
-            learned["context"] = running.context_length
-        return min(self.num_ctx, learned["context"])
 
     def probe(self) -> ProbabilityAccess:
         "Find out by asking whether the probability of each option can be seen; say why not."
@@ -558,8 +522,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
 
     def check_fit(self) -> None:
         "Refuse to let a model think that cannot."
-        told = self.model_card.shown.capabilities
-        if self.think and told is not None and "thinking" not in told:
+        if self.think and "thinking" not in self.model_card.shown.capabilities:
             raise CogbiasError(
                 f"ollama: model {self.model!r} does not support thinking; remove the setting think"
             )
@@ -577,7 +540,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             options=self.options | {"seed": request.seed},
             format=request.item.get("response_schema"),  # JSON of a schema, where there is one
         )
-        return answer_of_response(request.item, response, self.context, self.max_tokens)
+        return answer_of_response(request.item, response, self.num_ctx)
 
     def check_same(self) -> None:
         "Refuse to go on where the tag leads to other weights."
@@ -620,8 +583,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         begun = f"yes, answers begun by {seen.route}" if seen.route else f"no: {seen.reason}"
         facts = {
             "client": f"ollama {version('ollama')}",
-            "context": self.context,
-            "concurrency": self.concurrency,
+            "context": self.num_ctx,
             "rendered_prompt": one_line(repr(shown), 2000) if shown else None,
             "probabilities": begun,
         }

@@ -36,7 +36,6 @@ from cogbias.elicitation.server import (
     ProbabilityAccess,
     HostedSettings,
     ServerParticipant,
-    TryingOut,
     begins_with_a_word,
     characters_of,
     distance,
@@ -126,25 +125,16 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-class _Part(Strict):
-    text: str | None = None
-
-
 class _Message(Strict):
-    content: str | list[_Part] | None = None
-    reasoning: str | list[_Part] | None = None
-    reasoning_content: str | list[_Part] | None = None
+    content: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
     refusal: str | None = None
-
-    def text(self, name: str) -> str:
-        "The text of a field, also where it comes in parts."
-        value = getattr(self, name) or ""
-        return value if isinstance(value, str) else "".join(each.text or "" for each in value)
 
     @property
     def thinking(self) -> str:
         "Thinking that came apart."
-        return self.text("reasoning") or self.text("reasoning_content")
+        return self.reasoning or self.reasoning_content or ""
 
 
 class _Listed(TypedDict):
@@ -206,15 +196,15 @@ class Completion(Strict):
         "Whether thinking came with it."
         details = self.usage and self.usage.completion_tokens_details
         hidden = (details.reasoning_tokens if details else None) or 0
-        content, thinking = self.message.text("content"), self.message.thinking
-        return hidden > 0 or thinking_apart(content, thinking, 10**6)[1] is not None
+        apart = thinking_apart(self.message.content or "", self.message.thinking)
+        return hidden > 0 or apart[1] is not None
 
-    def answer(self, item: Mapping[str, Any], max_tokens: int = 256) -> Answer:
+    def answer(self, item: Mapping[str, Any]) -> Answer:
         "Read it in words."
         refusal, written = self.message.refusal, self.generation()
         if not refusal:
-            return written.answer(item, max_tokens)
-        read = written._replace(content=refusal).answer(item, max_tokens)
+            return written.answer(item)
+        read = written._replace(content=refusal).answer(item)
         unread = {"status": "refusal", "choice": None, "role": None, "value": None}
         return read._replace(**unread, detail="marked as a refusal by the server")
 
@@ -226,27 +216,24 @@ class Completion(Strict):
         return Generation(
             [[_listed_token(each) for each in one.top_logprobs] for one in shown],
             [one.token for one in shown],
-            self.message.text("content"),
+            self.message.content or "",
             usage.prompt_tokens,
             usage.completion_tokens,
             self.message.thinking,
             choice.finish_reason,
             usage.completion_tokens_details and usage.completion_tokens_details.reasoning_tokens,
             self.provider,
-            self.prompt_lists(usage.prompt_tokens),
+            self.prompt_lists(),
         )
 
-    def prompt_lists(self, tokens: int | None) -> list[list[ListedToken]]:
+    def prompt_lists(self) -> list[list[ListedToken]]:
         "What could stand at each token of the prompt; empty where the server does not show it."
-        shown = self.prompt_logprobs or []
-        if shown and len(shown) != tokens:
-            raise Misshapen(f"the answer shows {len(shown)} tokens of a prompt that has {tokens}")
         return [
             [
                 _listed_token({"token": each.get("decoded_token") or "", "id": key} | each)
                 for key, each in (place or {}).items()
             ]
-            for place in shown
+            for place in self.prompt_logprobs or []
         ]
 
 
@@ -372,7 +359,6 @@ class Dialect(NamedTuple):
     served: str | None = None  # model that says it answered
     fingerprint: str | None = None  # of the server's configuration
     provider: str | None = None  # whom a router has asked
-    exceeds: bool = False  # writes more than it is told to
 
 
 def _merged_deeply(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -462,7 +448,6 @@ def _dialect_taken(who: "OpenaiParticipant", dialect: Dialect) -> Dialect | None
             dialect = other
     fingerprint = body.system_fingerprint or None
     found = {"fingerprint": fingerprint, "provider": body.provider or None}
-    found["exceeds"] = (body.generation().tokens_out or 0) > 2 * SHORT
     return dialect._replace(thinks=body.thinks, served=body.model, **found)
 
 
@@ -706,11 +691,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     reader: ClassVar[type[NextTokenReader]] = OpenaiReader
 
-    @property
-    def trying_out(self) -> TryingOut:
-        "A dialect, a list of tokens, a shorter one, two tokens in a row, an answer that was begun."
-        return TryingOut(5, characters_of(messages_of(PROBE, self.system)), SHORT + 4)
-
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
         if refusal.status in (401, 403):
@@ -822,9 +802,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         any_name = self.model_card.kind == "llama.cpp" and dialect.served != self.model
         odd = {
             "the model thinks although it is told not to": dialect.thinks and not self.think,
-            "it writes more tokens than it is told to, as if a router had dropped the limit": (
-                dialect.exceeds
-            ),
             "the model shows no sign of thinking although it is told to think": self.think
             and not dialect.thinks,
             refused: dialect.left_out,
@@ -865,7 +842,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     def answer_of(self, body: Completion, request: Request) -> Answer:
         "The answer in a completion of the model that was found."
         self.check_served(self.dialect.served, body.model)
-        return body.answer(request.item, self.max_tokens)
+        return body.answer(request.item)
 
     def answer_in_words(self, request: Request) -> Answer:
         "Ask in words."
@@ -936,16 +913,10 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             "system_fingerprint": dialect.fingerprint,
             "parameter_count": meta.get("n_params"),
             "quantization": meta.get("ftype"),
-            "size_bytes": meta.get("size"),
-            "vocabulary": meta.get("n_vocab"),
-            "context_trained": meta.get("n_ctx_train"),
             "context": meta.get("n_ctx") or card.entry.max_model_len,
             "template_hash": card.template,
             "weights": last_word(card.entry.root),
             "client": f"openai {version('openai')}",
-            "concurrency": self.concurrency,
-            "limit_field": dialect.limit,
-            "left_out": ", ".join(dialect.left_out),
             "thinking": json.dumps(dialect.thinking, sort_keys=True) if dialect.thinking else None,
             "probabilities": self._seeing_words,
             "warning": self.warning,
