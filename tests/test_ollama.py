@@ -76,7 +76,7 @@ def asked(
 
 
 def test_every_option_is_sent_and_nothing_is_left_to_the_server(double: OllamaDouble) -> None:
-    own = {"temperature": 0.5, "max_tokens": 7, "num_ctx": 512, "stop": ["\n"]}
+    own = {"temperature": 0.5, "max_tokens": 7, "num_ctx": 512}
     who = at(double, **own, keep_alive="5m", system="Be brief.")
     buyer = {**LETTERS, "system": "You are a buyer."}
     asked(who, [Request(LETTERS, 0, 12345), Request(buyer, 0, 6)])
@@ -84,7 +84,7 @@ def test_every_option_is_sent_and_nothing_is_left_to_the_server(double: OllamaDo
     assert first == {
         **{"model": "tiny", "stream": False, "think": False, "tools": [], "keep_alive": "5m"},
         "options": {
-            **OllamaSettings("tiny", 0.5, None, 7, num_ctx=512, stop=["\n"]).options,
+            **OllamaSettings("tiny", 0.5, None, 7, num_ctx=512).options,
             "seed": 12345,
         },
         "messages": [

@@ -187,10 +187,9 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
 
     @property
     def effort_sent(self) -> str | None:
-        "The effort, the budget or the kind of thinking that its server is told."
-        told = self.fields.get("thinking", {})
-        budget = f"budget_tokens={told['budget_tokens']}" if "budget_tokens" in told else None
-        return self.fields.get("output_config", {}).get("effort") or budget or told.get("type")
+        "The effort or the kind of thinking that its server is told."
+        effort = self.fields.get("output_config", {}).get("effort")
+        return effort or self.fields.get("thinking", {}).get("type")
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -660,12 +660,11 @@ class HfParticipant(LocalModel):
         if self.uses_template and not takes_system(self.tokenizer):
             found["system_messages"] = "in front of the prompt"  # its template has none
         if "loaded" in vars(self):
-            model, ends = self.loaded.model, self.loaded.ends
+            model = self.loaded.model
             found |= {
                 "parameter_count": model.num_parameters(),
                 "device": str(model.device),
                 "scoring": self.loaded.scorer.way,
-                "end_tokens": " ".join(self.tokenizer.convert_ids_to_tokens(ends)),
             }
         return {name: value for name, value in found.items() if value is not None}
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from ..elicitation.answer_trees import Measured
 from ..elicitation.calls import printable, server_of
 from cogbias.elicitation.server import (
     NO_LISTS,
@@ -75,8 +74,7 @@ class OllamaSettings(ServerSettings):
     "Who is asked, and how."
 
     backend: ClassVar[str] = "ollama"
-    shaping: ClassVar[tuple[str, ...]] = (*ServerSettings.shaping, "num_ctx", "stop")
-    hashed: ClassVar[tuple[str, ...]] = ("system", "stop")
+    shaping: ClassVar[tuple[str, ...]] = (*ServerSettings.shaping, "num_ctx")
 
     think: Annotated[
         bool | Literal["none", "low", "medium", "high", "max"],
@@ -85,7 +83,6 @@ class OllamaSettings(ServerSettings):
     num_ctx: Annotated[AtLeastOne, Setting("tokens of context", "a whole number of at least 1")] = (
         4096
     )
-    stop: Annotated[Sequence[str], Setting("texts that end an answer", "a list of texts")] = ()
     keep_alive: Annotated[
         float | str | None,
         Setting(
@@ -123,7 +120,7 @@ class OllamaSettings(ServerSettings):
             "num_predict": self.max_tokens,
             "num_ctx": self.num_ctx,
             "num_keep": -1,
-            "stop": list(self.stop),
+            "stop": [],
         }
 
     @property
@@ -188,7 +185,6 @@ class _Shown(BaseModel):
     capabilities: list[Name] = []
     template: str | None = None
     renderer: str | None = None
-    parameters: str | None = None
     system: str | None = None
     remote_host: Name | None = None
 
@@ -259,8 +255,6 @@ class ModelCard(BaseModel):
             "parameter_count": self.shown.model_info.get("general.parameter_count"),
             "quantisation": self.quantisation,
             "template_hash": self.template_hash,
-            "modelfile_parameters": self.shown.parameters,
-            "modelfile_system": self.shown.system,
             "remote_host": self.remote,
         }
         return plain_facts(facts, 1000)
@@ -343,7 +337,6 @@ FLAT = {
     "temperature": 1000.0,
     "top_k": MOST_TOKENS_LISTED,
     "num_predict": 1,
-    "stop": [],
 }  # a draw in which all listed tokens are about equally likely
 
 # %% ../../nbs/backends/ollama.ipynb #3a02f6d8
@@ -432,21 +425,9 @@ class OllamaReader(NextTokenReader):
             raise Unfit(NO_LISTS)
         return drawn
 
-    def lost_answer(self, measured: Measured) -> None:
-        "What was lost to other cuts is the server's doing, no property of the model."
-        if self.recut and measured.valid_mass <= measured.unlisted:
-            raise CogbiasError(
-                f"{self.who.name}: the server tokenizes prefilled answers differently from "
-                f"the model, so most of the probability is not available; use method text"
-            )
-
     def notes(self, lost_sight: bool) -> list[str | None]:
         "Other cuts, where they cost something, and a prompt that was probably cut."
-        recut = f"{self.recut} prefilled answers were tokenized differently by the server"
-        return [
-            recut if self.recut and lost_sight else None,
-            cut_note(self.prompt_tokens, self.who.num_ctx),
-        ]
+        return [*super().notes(lost_sight), cut_note(self.prompt_tokens, self.who.num_ctx)]
 
 # %% ../../nbs/backends/ollama.ipynb #5ccea136
 PROBE = {
@@ -601,7 +582,7 @@ def PARTICIPANT(
     "Factory that the registry calls; contacts nothing."
     made = hosted_settings(OllamaSettings, model, settings)
     room = {"num_ctx": 8192} if made.get("think") else {}
-    who = OllamaParticipant(model, **room | made | {"stop": tuple(made.get("stop", ()))})
+    who = OllamaParticipant(model, **room | made)
     if who.max_tokens >= who.num_ctx:
         raise CogbiasError(
             f"ollama/{model}: max_tokens leaves no room for the prompt; raise num_ctx above it"

@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 from datetime import datetime
 
-from annotated_types import Gt, Le
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from typing_extensions import NotRequired, TypedDict
 
-from ..elicitation.answer_trees import Measured, Path
+from ..elicitation.answer_trees import Path
 from ..elicitation.batches import Batches, Id, Result, Seen
 from ..elicitation.calls import server_of
 from cogbias.elicitation.server import (
@@ -51,7 +50,6 @@ from cogbias.elicitation.server import (
     next_tokens_of,
     one_line,
     opens_without_answer,
-    shown_mass,
     thinking_apart,
 )
 from cogbias.elicitation.transport import (
@@ -89,15 +87,8 @@ class OpenaiSettings(HostedSettings):
     backend: ClassVar[str] = "openai"
     client_class: ClassVar[str] = "OpenAI"
     home: ClassVar[str] = OPENAI_URL
-    shaping: ClassVar[tuple[str, ...]] = (*HostedSettings.shaping, "top_p", "tolerance", "extra")
+    shaping: ClassVar[tuple[str, ...]] = (*HostedSettings.shaping, "tolerance", "extra")
 
-    top_p: Annotated[
-        Annotated[float, Gt(0), Le(1)],
-        Setting(
-            "share of the probability from which text answers are sampled",
-            "a number above 0, at most 1",
-        ),
-    ] = 1.0
     think: Annotated[
         bool | Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"],
         Setting(
@@ -115,8 +106,7 @@ class OpenaiSettings(HostedSettings):
             return ""
         if not self.think:
             return "it always thinks; set think=low" if ALWAYS_THINK.match(self.model) else ""
-        drawn = (self.temperature, self.top_p) != (1, 1)
-        return "it takes no temperature and no top_p while it thinks; leave them out" * drawn
+        return "it takes no temperature while it thinks; leave it out" * (self.temperature != 1)
 
 # %% ../../nbs/backends/openai.ipynb #d58a46c9
 class Strict(BaseModel):
@@ -377,7 +367,7 @@ def fields_of(
     **more: Any,  # that goes before the participant's
 ) -> dict[str, Any]:
     "Every field of a request beside model, messages and limit."
-    sampling = {"temperature": who.temperature, "top_p": who.top_p, **NEUTRAL.get(kind, {})} | more
+    sampling = {"temperature": who.temperature, "top_p": 1.0, **NEUTRAL.get(kind, {})} | more
     kept = {name: value for name, value in sampling.items() if name not in dialect.left_out}
     return _merged_deeply(_merged_deeply(kept, dialect.thinking), who.extra)
 
@@ -647,33 +637,12 @@ class OpenaiReader(NextTokenReader):
             raise Unfit(NO_LISTS)
         return drawn
 
-    def lost_answer(self, measured: Measured) -> Answer | None:
-        "Where more than half was lost, nothing was measured."
-        lost = measured.unlisted + measured.unexplored
-        if lost <= 0.5:
-            return None
-        if self.not_continued and shown_mass(self.read[()]) > 0.5:
-            raise CogbiasError(
-                f"{self.who.name}: options such as {self.item['options'][0]['label']!r} take "
-                f"several tokens, and the server does not continue a prefilled answer; use "
-                f"method text"
-            )
-        words = f"{lost:.2f} of the probability was not returned by the server"
-        return Answer("error", detail=joined(words, *self.notes(lost_sight=True)))
-
-    def notes(self, lost_sight: bool) -> list[str | None]:
-        "Beginnings that could not be followed, where that cost something."
-        counts = {
-            "prefilled answers that the server does not continue": self.not_continued,
-            "prefilled answers that the server tokenized differently": self.recut,
-        }
-        return [f"{what}: {count}" for what, count in counts.items() if count and lost_sight]
-
 # %% ../../nbs/backends/openai.ipynb #b9608915
 DRAWING = frozenset(
     {
         *NEUTRAL["llama.cpp"],
         *NEUTRAL["vLLM"],
+        "top_p",
         "logit_bias",
         "grammar",
         "json_schema",
@@ -735,7 +704,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             return reason
         if self.dialect.thinks:
             return "it thinks before it answers"
-        drawing = sorted({*self.extra} & DRAWING) + ["top_p"] * (self.top_p != 1)
+        drawing = sorted({*self.extra} & DRAWING)
         words = "would change which tokens are sampled, but not the listed probabilities"
         return f"{' and '.join(drawing)} {words}" if drawing else ""
 

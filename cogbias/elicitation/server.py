@@ -282,9 +282,9 @@ def hosted_settings(
     who, settings = f"{declared.backend}/{model}", {**given}
     check_settings(who, declared, settings, "has no setting {name!r}")
     for name in settings.get("extra", {}).keys() & {*ours, *settings_of(declared)}:
-        own = name in settings_of(declared)
-        hint = "use the setting of that name" if own else "the measurement sets it"
-        raise CogbiasError(f"{who}: extra may not hold {name!r}; {hint}")
+        raise CogbiasError(
+            f"{who}: extra may not hold {name!r}; a setting of that name or the measurement sets it"
+        )
     if settings.get("think") == "none":
         settings["think"] = False
     if settings.get("system") == "":
@@ -294,7 +294,7 @@ def hosted_settings(
     check_no_secret(who, settings.get("extra", {}))
     if settings.get("base_url"):
         settings["base_url"] = check_base_url(settings["base_url"])
-    for name in {"temperature", "top_p", "tolerance"} & settings.keys():
+    for name in {"temperature", "tolerance"} & settings.keys():
         settings[name] = float(settings[name])  # 0 and 0.0 are the same participant
     return settings
 
@@ -514,12 +514,26 @@ class NextTokenReader:
         raise NotImplementedError
 
     def lost_answer(self, measured: Measured) -> Answer | None:
-        "What to answer, or to raise, where sight was lost of too much; None where it was not."
-        return None
+        "Where more than half was lost, nothing was measured."
+        lost = measured.unlisted + measured.unexplored
+        if lost <= 0.5:
+            return None
+        if self.not_continued and shown_mass(self.read[()]) > 0.5:
+            raise CogbiasError(
+                f"{self.who.name}: options such as {self.item['options'][0]['label']!r} take "
+                f"several tokens, and the server does not continue a prefilled answer; use "
+                f"method text"
+            )
+        words = f"{lost:.2f} of the probability was not returned by the server"
+        return Answer("error", detail=joined(words, *self.notes(lost_sight=True)))
 
     def notes(self, lost_sight: bool) -> list[str | None]:
-        "What else there is to say, also of whether sight was lost of anything."
-        return []
+        "Beginnings that could not be followed, where that cost something."
+        counts = {
+            "prefilled answers that the server does not continue": self.not_continued,
+            "prefilled answers that the server tokenized differently": self.recut,
+        }
+        return [f"{what}: {count}" for what, count in counts.items() if count and lost_sight]
 
     @property
     def counts(self) -> bool:
