@@ -299,6 +299,7 @@ class Scorer(AnyScorer):
     "Next-token log-probabilities of a causal language model."
 
     way: str  # tree or rows
+    why: str  # it reads no tree; empty where it does
     reach: float  # tokens of the longest sequence that the tree is exact for
 
     def __init__(
@@ -310,17 +311,20 @@ class Scorer(AnyScorer):
 
         super().__init__(model)
         self._budgets = _budgets(model, self.vocabulary, token_budget)
-        self.way, self.reach = "tree", _longest_seen_whole(model)
+        self.way, self.reach, self.why = "tree", _longest_seen_whole(model), ""
         try:
             with torch.inference_mode():
                 _try_tree(model, self.reach)
         except Exception as error:  # unknown architectures fail in unknown ways
-            self.way, self.reach = "rows", 0
+            self.way, self.reach, self.why = (
+                "rows",
+                0,
+                f"it cannot process a tree of tokens: {first_line(error)}",
+            )
             logging.getLogger(__name__).warning(
-                "%s: every prompt is computed from its first token, which is exact but slower (it "
-                "cannot process a tree of tokens: %s)",
+                "%s: every prompt is computed from its first token, which is exact but slower (%s)",
                 type(model).__name__,
-                first_line(error),
+                self.why,
             )
 
     def _batches(self, sequences: Sequence[Any]) -> Batches:
