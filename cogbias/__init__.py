@@ -56,14 +56,14 @@ _ROOMS = (
 
 
 def _public_names(room: ModuleType) -> dict[str, Any]:
-    "What a room is for: the names that it exports, and the rooms in it that were imported."
+    "What a room holds: its names, and the rooms in it that were imported."
     inner = f"{room.__name__}."
-    rooms = {
+    return {
         name: value
         for name, value in vars(room).items()
-        if isinstance(value, ModuleType) and value.__name__.startswith(inner)
+        if not name.startswith("_")
+        and (not isinstance(value, ModuleType) or value.__name__.startswith(inner))
     }
-    return {name: getattr(room, name) for name in getattr(room, "__all__", ())} | rooms
 
 
 def _function_of_room(name: str) -> Any:

@@ -142,7 +142,7 @@ def test_bets_by_ones_own_values(name, belief, own, authors):
     assert found.loc["right_share", "estimate"] == authors
     assert found.loc["belief_difference", "estimate"] == own - authors
     assert "300 of 300 bets have a belief" in found.loc["belief_conditioned", "detail"]
-    same = "both things are worth the same" in found.loc["belief_conditioned", "detail"]
+    same = "both objects are worth the same" in found.loc["belief_conditioned", "detail"]
     assert same == (belief == "same")
 
 

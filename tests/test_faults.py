@@ -111,7 +111,7 @@ def test_retry_after_is_obeyed() -> None:
     [
         ("key", "check the key in OPENAI_API_KEY"),
         ("credit", "quota exceeded; check billing"),
-        ("model", "check the name of the model"),
+        ("model", "check the name of the model|did you mean 'tiny'"),
     ],
 )
 def test_what_holds_for_all_ends_the_run(fault: str, words: str) -> None:

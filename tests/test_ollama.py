@@ -190,7 +190,7 @@ def test_lower_temperatures(double: OllamaDouble, temperature: float) -> None:
     [
         (Quirks(logprobs=False), "gives no log-probabilities"),
         (Quirks(remote_host="https://ollama.com:443"), "cloud models give no log-probabilities"),
-        (Quirks(continues=False, renders=False), "cannot be made to go on with an answer"),
+        (Quirks(continues=False, renders=False), "does not continue a prefilled answer"),
         (Quirks(tempered=True), "depend on how tokens are drawn"),
     ],
     ids=["old", "cloud", "neither", "tempered"],
@@ -234,7 +234,7 @@ def test_a_generation_without_done_is_no_answer(double: OllamaDouble) -> None:
     double.quirks = Quirks(undone_every=2)
     answers = asked(at(double), REQUESTS[:6])
     assert [answer.status for answer in answers] == ["ok", "error"] * 3
-    assert "without being done" in answers[1].detail and answers[1].attempt == 1
+    assert "before it was complete" in answers[1].detail and answers[1].attempt == 1
 
 
 def test_weights_that_change_under_way(

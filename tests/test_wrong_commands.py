@@ -63,7 +63,7 @@ COMMANDS = {  # what is typed -> what is said
     f"{PLAN} --items bad.parquet": "bad.parquet cannot be read",
     f"train {ASKED} --outputs o": "has no encoder to train",
     "generate choice/certainty --model sim/human --out x.jsonl": "there is nothing to generate",
-    "new thing x": "write 'cogbias new paradigm NAME'",
+    "new thing x": "use 'cogbias new paradigm NAME'",
     "new paradigm a/b": "'a/b' is not a valid name",
     "new paradigm mine --kit no": "kit 'no' is not known",
     **{f"{name} folder": "folder: no answers here; run 'cogbias run" for name in FOLDERS},

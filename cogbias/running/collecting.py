@@ -145,7 +145,9 @@ class _Reading:
         self.is_readable = self.is_readable or answer.status in ("ok", "error")
         self.count += 1
         if self.count == FIRST and not self.is_readable:
-            said = f"{answer.response!r:.200}" if answer.response else "an empty one"
+            said = (
+                f"{answer.response!r:.200}" if answer.response else answer.detail or "an empty one"
+            )
             raise CogbiasError(
                 f"none of its first {FIRST} answers can be read, such as {said}; check its "
                 "settings, or continue with --keep-asking"
