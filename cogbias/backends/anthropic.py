@@ -23,6 +23,7 @@ from cogbias.elicitation.server import (
     Generation,
     KeyName,
     HostedSettings,
+    hosted_remedy,
     ServerParticipant,
     hosted_settings,
     messages_of,
@@ -161,11 +162,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
 
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
-        if refusal.status in (401, 403):
-            return f"check the key in {self.api_key_env}, or name another with api_key_env"
-        if refusal.status == 402 or "credit balance" in refusal.body:
-            return "quota exceeded; check billing"
-        return "check the name of the model, and base_url" if refusal.status in (404, 405) else ""
+        return hosted_remedy(refusal, self.api_key_env)
 
     def ask_for_card(self) -> ModelCard:
         "What the server says about the model."

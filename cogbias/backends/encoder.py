@@ -143,27 +143,23 @@ def is_trained_here(
 
 def encoder_folder(
     model: str | Path,  # a folder, ARCHITECTURE@TASK, or a name on the hub
-    checkpoints: str | Path | None = None,  # folder that holds the encoders trained here
+    checkpoints: str | Path | None = None,  # holds the encoders trained here; None: this folder
 ) -> Path:  # holds config.json, safetensors and a tokenizer
     "The folder with an encoder's files."
     convert = (
         f'convert it: python -c "from cogbias.backends.encoder import to_safetensors; '
         f"to_safetensors({str(model)!r}, './converted')\", then ask encoder/./converted"
     )
-    if isinstance(model, Path):
-        return model_folder(str(model.absolute()), "encoder", convert)
-    if not is_trained_here(model):
-        return model_folder(model, "encoder", convert)
-    place = Path(checkpoints or ".").expanduser() / model
-    if checkpoints is None or not place.is_dir():
-        where = (
-            "no folder is set for such encoders" if checkpoints is None else f"{place} is not there"
-        )
-        raise CogbiasError(
-            f"encoder/{model} is an encoder that is trained here, and {where}; train it with "
-            f"cogbias train, or set checkpoints to the folder that contains {model}"
-        )
-    return model_folder(str(place.absolute()), "encoder", convert)
+    if isinstance(model, str) and is_trained_here(model):
+        model = Path(checkpoints or ".").expanduser() / model
+        if not model.is_dir():
+            raise CogbiasError(
+                f"encoder/{model.name} is an encoder that is trained here, and {model} is not "
+                f"there; train it with cogbias train, or set checkpoints to the folder that "
+                f"contains {model.name}"
+            )
+    place = str(model.absolute()) if isinstance(model, Path) else model
+    return model_folder(place, "encoder", convert)
 
 # %% ../../nbs/backends/encoder.ipynb #97d5d014
 def to_safetensors(

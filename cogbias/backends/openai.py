@@ -43,6 +43,7 @@ from cogbias.elicitation.server import (
     find_route,
     has_list,
     has_list_or_words,
+    hosted_remedy,
     listed_token,
     hosted_settings,
     joined,
@@ -280,11 +281,6 @@ class ModelCard(NamedTuple):
         return content_hash(told) if told else None
 
 
-def _may_come_later(error: Unfit) -> bool:
-    "Whether a page may come when asked for again; some servers say 500 for a page they lack."
-    return error.retry and getattr(error, "status", 503) != 500 and not isinstance(error, Misshapen)
-
-
 def fetch_page(
     client: "OpenAI",  # the SDK's client
     page: type[_Page],  # what should come
@@ -296,8 +292,10 @@ def fetch_page(
     try:
         came = through_client(lambda: client.get(path, cast_to=httpx2.Response))
         return as_model(page, came.content)
-    except Unfit as error:
-        if _may_come_later(error):
+    except Misshapen:
+        return page()
+    except Refusal as refusal:  # some servers say 500 for a page that they lack
+        if refusal.retry and refusal.status != 500:
             raise
         return page()
 
@@ -662,12 +660,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
-        if refusal.status in (401, 403):
-            return f"check the key in {self.api_key_env}, or name another with api_key_env"
-        if refusal.status == 402 or "insufficient_quota" in refusal.body:
-            return "quota exceeded; check billing"
-        known = "check the name of the model, and base_url, which usually ends in /v1"
-        return known if refusal.status in (404, 405) else ""
+        return hosted_remedy(refusal, self.api_key_env)
 
     def ask_for_card(self) -> ModelCard:
         "What the server says about itself and the model."
@@ -738,7 +731,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     def _longest_list(self, messages: Sequence[Mapping[str, str]]) -> tuple[list[ListedToken], str]:
         "The longest list that the server gives, and what it says where it gives none."
-        reason = "gives no log-probabilities"
         for size in LONGEST_LISTS:
             try:
                 drawn = draw_listed(self, messages, size, wanted=has_list_or_words)
@@ -749,9 +741,8 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
                 continue
             except Misshapen as error:
                 return [], f"gives lists that cannot be read ({error})"
-            if drawn.lists:
-                return drawn.lists[0], ""
-            return [], "answers, but without the log-probabilities that it is asked for"
+            without = "answers, but without the log-probabilities that it is asked for"
+            return (drawn.lists[0], "") if drawn.lists else ([], without)
         return [], reason
 
     def check_ready(self, method: str) -> None:

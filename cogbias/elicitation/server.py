@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'Extra', 'KeyName', 'TRIES', 'SAME_DISTANCE', 'LOST', 'NO_LISTS', 'CHECK_SECONDS', 'messages_of',
            'characters_of', 'thinking_apart', 'one_line', 'joined', 'effort_asked', 'ServerSettings', 'HostedSettings',
-           'hosted_settings', 'ListedToken', 'listed_token', 'tempered', 'next_tokens_of', 'shown_mass', 'Generation',
-           'has_list', 'has_list_or_words', 'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess',
-           'find_route', 'opens_without_answer', 'NextTokenReader', 'Connection', 'patiently', 'connections_kept',
-           'ServerParticipant']
+           'hosted_remedy', 'hosted_settings', 'ListedToken', 'listed_token', 'tempered', 'next_tokens_of',
+           'shown_mass', 'Generation', 'has_list', 'has_list_or_words', 'begins_with_a_word', 'draw_until', 'distance',
+           'ProbabilityAccess', 'find_route', 'opens_without_answer', 'NextTokenReader', 'Connection', 'patiently',
+           'connections_kept', 'ServerParticipant']
 
 # %% ../../nbs/elicitation/07_server.ipynb #89099fd7
 import math
@@ -270,6 +270,19 @@ class HostedSettings(ServerSettings):
             max_retries=0,
             http_client=guard(network, server_of(url), self.timeout),
         )
+
+
+def hosted_remedy(
+    refusal: Refusal,  # of a hosted model
+    api_key_env: str,  # where the key is
+) -> str:  # empty where it does not hold for every request
+    "What to do about a refusal that holds for every request."
+    if refusal.status in (401, 403):
+        return f"check the key in {api_key_env}, or name another with api_key_env"
+    if refusal.status == 402 or re.search("insufficient_quota|credit balance", refusal.body):
+        return "quota exceeded; check billing"
+    known = "check the name of the model, and base_url, which often ends in /v1"
+    return known if refusal.status in (404, 405) else ""
 
 
 def hosted_settings(
