@@ -288,7 +288,7 @@ class _Line(BaseModel):
 class AnthropicBatches(Batches):
     "The batches of Anthropic."
 
-    path, after, entry = "/v1/messages/batches", "after_id", _Batch
+    path, entry = "/v1/messages/batches", _Batch
     marked = False
 
     def create(self, asked: Mapping[str, Any], file_id: str, mark: str) -> Seen:

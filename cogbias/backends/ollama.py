@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ..elicitation.calls import printable, server_of
 from cogbias.elicitation.server import (
@@ -193,12 +193,12 @@ class _Version(BaseModel):
     version: Name | None = None
 
 
-class _Rendered(BaseModel):
-    class Info(BaseModel):
-        rendered_template: str | None = None
+class _Debug(BaseModel):
+    rendered_template: str | None = None
 
-    debug_info: Info | None = None
-    model_config = {"alias_generator": lambda name: f"_{name}"}
+
+class _Rendered(BaseModel):
+    debug_info: _Debug = Field(_Debug(), alias="_debug_info")
 
 
 def fetch_page(
@@ -395,8 +395,7 @@ def prompt_of(
         **({"think": False, "options": who.options | FLAT} | sent),
     }
     with taking(who, characters_of(messages)) as taken:
-        info = fetch_page(who.client, _Rendered, "/api/chat", body).debug_info
-        shown = info.rendered_template if info else None
+        shown = fetch_page(who.client, _Rendered, "/api/chat", body).debug_info.rendered_template
         taken.settle(*((0, 0) if shown else (None, None)))
     return shown or None
 

@@ -514,7 +514,7 @@ class _Line(BaseModel):
 class OpenaiBatches(Batches):
     "The batches of OpenAI, and of servers that have its protocol."
 
-    path, after, entry, marked = "/batches", "after", _Batch, True
+    path, entry, marked = "/batches", _Batch, True
 
     def upload(self, asked: Mapping[str, Any]) -> str:
         "Send the file of the requests."
