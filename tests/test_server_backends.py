@@ -42,15 +42,6 @@ def test_a_server_is_tried_out_once_in_a_run(
     assert len(tried) <= 2
 
 
-@pytest.mark.parametrize("kind", [OpenaiParticipant, OllamaParticipant])
-def test_finding_out_about_a_server_takes_no_more_calls_than_a_plan_says(kind: type) -> None:
-    with Double() as double:
-        address = {"openai": double.openai, "ollama": double.url}[kind.backend]
-        who = kind("tiny", base_url=address)
-        _ = who.methods, who.identity, who.facts()  # what a run looks at before it asks
-        assert 0 < len(double.asked) <= who.trying_out.calls
-
-
 def test_a_router_that_asks_several_providers_is_found_out(tmp_path: Path) -> None:
     "Each answer says whose it is, and the run and the status of its folder say that they differ."
 

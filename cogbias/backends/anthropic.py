@@ -23,6 +23,7 @@ from cogbias.elicitation.server import (
     Generation,
     KeyName,
     HostedSettings,
+    hosted_remedy,
     ServerParticipant,
     hosted_settings,
     messages_of,
@@ -96,7 +97,6 @@ class ModelCard(BaseModel):
     "What Anthropic tells of a model; empty where the server has no such page."
 
     id: Name = ""
-    display_name: Name | None = None
     capabilities: _Capabilities | None = None
 
     def takes(self, kind: str) -> bool | None:
@@ -162,11 +162,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
 
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
-        if refusal.status in (401, 403):
-            return f"check the key in {self.api_key_env}, or name another with api_key_env"
-        if refusal.status == 402 or "credit balance" in refusal.body:
-            return "quota exceeded; check billing"
-        return "check the name of the model, and base_url" if refusal.status in (404, 405) else ""
+        return hosted_remedy(refusal, self.api_key_env)
 
     def ask_for_card(self) -> ModelCard:
         "What the server says about the model."
@@ -188,10 +184,9 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
 
     @property
     def effort_sent(self) -> str | None:
-        "The effort, the budget or the kind of thinking that its server is told."
-        told = self.fields.get("thinking", {})
-        budget = f"budget_tokens={told['budget_tokens']}" if "budget_tokens" in told else None
-        return self.fields.get("output_config", {}).get("effort") or budget or told.get("type")
+        "The effort or the kind of thinking that its server is told."
+        effort = self.fields.get("output_config", {}).get("effort")
+        return effort or self.fields.get("thinking", {}).get("type")
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -224,7 +219,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
         known = self.model_card.id or self.connection.once("served", lambda: reply.model)
         if reply.model != self.model:
             self.check_served(known, reply.model)
-        return reply.generation().answer(request.item, self.max_tokens)
+        return reply.generation().answer(request.item)
 
     def answer_in_words(self, request: Request) -> Answer:
         "Ask in words."
@@ -252,9 +247,7 @@ class AnthropicParticipant(ServerParticipant, AnthropicSettings):
             "server": "Anthropic",
             "host": server_of(self.address),
             "served_model": self.model_card.id,
-            "display_name": self.model_card.display_name,
             "client": f"anthropic {version('anthropic')}",
-            "concurrency": self.concurrency,
         }
         return plain_facts(facts)
 
@@ -295,7 +288,7 @@ class _Line(BaseModel):
 class AnthropicBatches(Batches):
     "The batches of Anthropic."
 
-    path, after, entry = "/v1/messages/batches", "after_id", _Batch
+    path, entry = "/v1/messages/batches", _Batch
     marked = False
 
     def create(self, asked: Mapping[str, Any], file_id: str, mark: str) -> Seen:

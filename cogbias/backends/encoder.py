@@ -9,9 +9,7 @@ __all__ = ['ARCHITECTURES', 'ENCODERS', 'TRAINED_HERE', 'RECORD', 'PRETRAINING_R
            'score_pairs', 'encoder_answer', 'read_record', 'stored_label', 'EncoderParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/encoder.ipynb #a765c164
-import logging
 import math
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +42,7 @@ from cogbias.participants import (
     answer_from_probabilities,
     participant_name,
 )
-from ..settings import AtLeastOne, Seed, Setting, check_settings
+from ..settings import AtLeastOne, Setting, check_settings
 from ..tables import CogbiasError, json_object, timestamp
 
 if TYPE_CHECKING:
@@ -145,27 +143,23 @@ def is_trained_here(
 
 def encoder_folder(
     model: str | Path,  # a folder, ARCHITECTURE@TASK, or a name on the hub
-    checkpoints: str | Path | None = None,  # folder that holds the encoders trained here
+    checkpoints: str | Path | None = None,  # holds the encoders trained here; None: this folder
 ) -> Path:  # holds config.json, safetensors and a tokenizer
     "The folder with an encoder's files."
     convert = (
         f'convert it: python -c "from cogbias.backends.encoder import to_safetensors; '
         f"to_safetensors({str(model)!r}, './converted')\", then ask encoder/./converted"
     )
-    if isinstance(model, Path):
-        return model_folder(str(model.absolute()), "encoder", convert)
-    if not is_trained_here(model):
-        return model_folder(model, "encoder", convert)
-    place = Path(checkpoints or ".").expanduser() / model
-    if checkpoints is None or not place.is_dir():
-        where = (
-            "no folder is set for such encoders" if checkpoints is None else f"{place} is not there"
-        )
-        raise CogbiasError(
-            f"encoder/{model} is an encoder that is trained here, and {where}; train it with "
-            f"cogbias train, or set checkpoints to the folder that contains {model}"
-        )
-    return model_folder(str(place.absolute()), "encoder", convert)
+    if isinstance(model, str) and is_trained_here(model):
+        model = Path(checkpoints or ".").expanduser() / model
+        if not model.is_dir():
+            raise CogbiasError(
+                f"encoder/{model.name} is an encoder that is trained here, and {model} is not "
+                f"there; train it with cogbias train, or set checkpoints to the folder that "
+                f"contains {model.name}"
+            )
+    place = str(model.absolute()) if isinstance(model, Path) else model
+    return model_folder(place, "encoder", convert)
 
 # %% ../../nbs/backends/encoder.ipynb #97d5d014
 def to_safetensors(
@@ -178,15 +172,14 @@ def to_safetensors(
     out = Path(out)
     if out.exists():
         raise CogbiasError(f"{out} already exists; name a new folder")
-    part = out.with_name(f"{out.name}.{os.getpid()}.part")
     with readable(source, "weights", "get the model from a source you trust, as safetensors"):
         config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
         kind = getattr(transformers, (config.architectures or ["AutoModel"])[0])
         model = kind.from_pretrained(source, use_safetensors=False, weights_only=True)
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-        for each in (model, tokenizer):
-            each.save_pretrained(part)
-    return part.rename(out)
+    for each in (model, tokenizer):
+        each.save_pretrained(out)
+    return out
 
 # %% ../../nbs/backends/encoder.ipynb #a4c78928
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "tokenizer.model")
@@ -233,12 +226,10 @@ def _check_head(
             f"that of {own.__name__} with one output; if it was trained to choose, save it as that "
             f"class, or train the checkpoint that it was made from with cogbias train"
         )
-    if fresh_head is not None and not untrained:
-        raise CogbiasError(f"{source} has a trained head; leave fresh_head out")
     if fresh_head is None and untrained:
         raise CogbiasError(
             f"{source}: its head was never trained to choose, so its scores would be random; "
-            f"fine-tune it with cogbias train, or ask for a random head by its seed: fresh_head=0"
+            f"fine-tune it with cogbias train"
         )
 
 # %% ../../nbs/backends/encoder.ipynb #15bd92f2
@@ -263,7 +254,7 @@ def load_encoder(
     model: str | Path,  # a folder, ARCHITECTURE@TASK, or a name on the hub
     device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
     dtype: str = "auto",  # auto, float32, bfloat16 or float16
-    fresh_head: int | None = None,  # seed for a random, untrained head; None: it is refused
+    fresh_head: int | None = None,  # seed of a head that is going to learn; None: it has learned
     checkpoints: str | Path | None = None,  # folder that holds the encoders trained here
 ) -> tuple[Any, Any]:  # model and tokenizer of transformers; the model ready to answer
     "Load an encoder with its head, and its tokenizer."
@@ -333,7 +324,7 @@ def longest_text(
     return config.max_position_embeddings - shift
 
 
-def _logits(model: Any, rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
+def _score_rows(model: Any, rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
     "Score of each row, padded to a width; in 64 bits from here on."
     import torch
 
@@ -347,19 +338,6 @@ def _logits(model: Any, rows: Sequence[Sequence[int]], width: int) -> np.ndarray
         ids, mask = ids[:, None], mask[:, None]
     with torch.inference_mode():
         return model(input_ids=ids, attention_mask=mask).logits[:, 0].double().cpu().numpy()
-
-
-def _score_rows(source: str, model: Any, rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
-    "Score of each row."
-    import torch
-
-    try:
-        return _logits(model, rows, width)
-    except torch.OutOfMemoryError as error:
-        raise CogbiasError(
-            f"{source}: memory of {model.device} exhausted by batch_size={len(rows)} with texts of "
-            f"{width} tokens; set a smaller batch_size, or device='cpu'"
-        ) from error
 
 # %% ../../nbs/backends/encoder.ipynb #af0756b3
 class Scored(NamedTuple):
@@ -389,7 +367,7 @@ def scored_batches(
                 f"out, because texts are never truncated"
             )
     for batch in batches(lengths, batch_size):
-        scores = _score_rows(source, model, [rows[at] for at in batch], lengths[batch[0]])
+        scores = _score_rows(model, [rows[at] for at in batch], lengths[batch[0]])
         if not np.isfinite(scores).all():
             raise CogbiasError(
                 f"{source}: scores are not finite numbers; its weights are damaged, or its dtype "
@@ -477,9 +455,6 @@ def _answers_to_requests(who: "EncoderParticipant", requests: Sequence[Request])
             yield index, encoder_answer(requests[index].item, mine)
 
 # %% ../../nbs/backends/encoder.ipynb #f4e97bd5
-_log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True)
 class EncoderParticipant(LocalModel):
     "An encoder with a multiple-choice head, run by transformers on this machine."
@@ -490,13 +465,6 @@ class EncoderParticipant(LocalModel):
     ] = 64
     dtype: Precision = "auto"
     device: Device = "auto"
-    fresh_head: Annotated[
-        Seed | None,
-        Setting(
-            "seed for a random, untrained head; None: such a model is refused",
-            "a whole number",
-        ),
-    ] = None
     checkpoints: Annotated[
         str | None, Setting("folder that holds the encoders trained here", "the path of a folder")
     ] = None
@@ -509,7 +477,7 @@ class EncoderParticipant(LocalModel):
     def name(self) -> str:
         "Name under which its answers are stored."
         dtype = None if self.dtype == "auto" else self.dtype
-        return participant_name("encoder", self.model, dtype=dtype, fresh_head=self.fresh_head)
+        return participant_name("encoder", self.model, dtype=dtype)
 
     @cached_property
     def folder(self) -> Path:
@@ -529,23 +497,13 @@ class EncoderParticipant(LocalModel):
         return {
             "pair": "question option",
             "dtype": precision(self.folder, self.device, self.dtype),
-            "fresh_head": self.fresh_head,
         }
 
     @cached_property
     def loaded(self) -> tuple[Any, Any]:
         "Model and tokenizer in memory."
         with _loading_lock:
-            return load_encoder(
-                self.model, self.device, self.dtype, self.fresh_head, self.checkpoints
-            )
-
-    @property
-    def warning(self) -> str | None:
-        "What is odd about asking this model."
-        if self.fresh_head is None:
-            return None
-        return f"{self.model} has a head that was never trained; its answers are random"
+            return load_encoder(self.model, self.device, self.dtype, checkpoints=self.checkpoints)
 
     def facts(self) -> dict[str, Any]:
         "Where its answers come from; more of it once the model is loaded."
@@ -553,7 +511,6 @@ class EncoderParticipant(LocalModel):
         found = {
             "architecture": ", ".join(config.get("architectures") or [config["model_type"]]),
             "instrument": "each option scored by itself, after the bare question",
-            "warning": self.warning,
             "label": stored_label(self.folder) or None,
         }
         told = ("task", "dev_accuracy", "reached_stop", "steps", *OWN)
@@ -570,8 +527,6 @@ class EncoderParticipant(LocalModel):
 
     def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request, as soon as all of its pairs are scored."
-        if self.warning:
-            _log.warning("%s", self.warning)
         yield from _answers_to_requests(self, requests)
 
 # %% ../../nbs/backends/encoder.ipynb #c8b988f7

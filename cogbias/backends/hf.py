@@ -171,14 +171,14 @@ def render(
     system: str | None = None,  # system prompt
     think: bool | str = False,  # whether a thinking model may think
     chat: bool = True,  # use the chat template
-    system_role: bool = True,  # whether the template knows a system role
 ) -> str:  # what the model reads
-    "The text of a prompt, as the model reads it."
-    if not chat or (system and not system_role):
+    "The text of a prompt, as the model reads it; a system prompt without a role comes first."
+    has_role = chat and system and takes_system(tokenizer)
+    if not has_role:
         prompt = "\n\n".join(filter(None, [system, prompt]))
     if not chat:
         return prompt
-    messages = [{"role": "system", "content": system}] if system and system_role else []
+    messages = [{"role": "system", "content": system}] if has_role else []
     return tokenizer.apply_chat_template(
         [*messages, {"role": "user", "content": prompt}],
         tokenize=False,
@@ -361,13 +361,6 @@ def load_model(
     ends = end_ids(tokenizer, model.generation_config.eos_token_id)
     is_reader = model.config.is_encoder_decoder
     scorer = (ReadingScorer if is_reader else Scorer)(model, token_budget)
-    known = model.get_input_embeddings().weight.shape[0]
-    if len(tokenizer) > known:
-        raise CogbiasError(
-            f"{folder.name}: its tokenizer knows {len(tokenizer):,} tokens, but its model has "
-            f"{known:,}; "
-            f"save the two that were trained together"
-        )
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token_id = ends[0]
     model.generation_config = GenerationConfig(
@@ -667,21 +660,18 @@ class HfParticipant(LocalModel):
         if self.uses_template and not takes_system(self.tokenizer):
             found["system_messages"] = "in front of the prompt"  # its template has none
         if "loaded" in vars(self):
-            model, ends = self.loaded.model, self.loaded.ends
+            model = self.loaded.model
             found |= {
                 "parameter_count": model.num_parameters(),
                 "device": str(model.device),
                 "scoring": self.loaded.scorer.way,
-                "end_tokens": " ".join(self.tokenizer.convert_ids_to_tokens(ends)),
             }
         return {name: value for name, value in found.items() if value is not None}
 
     def rendered(self, item: Mapping[str, Any]) -> str:
         "What the model reads of an item."
         system = "\n\n".join(filter(None, [item.get("system"), self.system])) or None
-        chat = self.uses_template
-        has_role = not chat or not system or takes_system(self.tokenizer)
-        return render(self.tokenizer, item["prompt"], system, self.think, chat, has_role)
+        return render(self.tokenizer, item["prompt"], system, self.think, self.uses_template)
 
     def prompts(self, items: Sequence[Mapping[str, Any]]) -> list[list[int]]:
         "Token ids of items, as the model reads them."

@@ -14,9 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from ..elicitation.answer_trees import Measured
 from ..elicitation.calls import printable, server_of
 from cogbias.elicitation.server import (
     NO_LISTS,
@@ -26,7 +25,6 @@ from cogbias.elicitation.server import (
     ProbabilityAccess,
     ServerParticipant,
     ServerSettings,
-    TryingOut,
     begins_with_a_word,
     characters_of,
     distance,
@@ -44,7 +42,6 @@ from cogbias.elicitation.server import (
     patiently,
 )
 from cogbias.elicitation.transport import (
-    Count,
     Facts,
     Name,
     Refusal,
@@ -77,8 +74,7 @@ class OllamaSettings(ServerSettings):
     "Who is asked, and how."
 
     backend: ClassVar[str] = "ollama"
-    shaping: ClassVar[tuple[str, ...]] = (*ServerSettings.shaping, "num_ctx", "stop")
-    hashed: ClassVar[tuple[str, ...]] = ("system", "stop")
+    shaping: ClassVar[tuple[str, ...]] = (*ServerSettings.shaping, "num_ctx")
 
     think: Annotated[
         bool | Literal["none", "low", "medium", "high", "max"],
@@ -87,7 +83,6 @@ class OllamaSettings(ServerSettings):
     num_ctx: Annotated[AtLeastOne, Setting("tokens of context", "a whole number of at least 1")] = (
         4096
     )
-    stop: Annotated[Sequence[str], Setting("texts that end an answer", "a list of texts")] = ()
     keep_alive: Annotated[
         float | str | None,
         Setting(
@@ -125,7 +120,7 @@ class OllamaSettings(ServerSettings):
             "num_predict": self.max_tokens,
             "num_ctx": self.num_ctx,
             "num_keep": -1,
-            "stop": list(self.stop),
+            "stop": [],
         }
 
     @property
@@ -164,38 +159,32 @@ _Page = TypeVar("_Page", bound=BaseModel)
 
 
 class _Details(BaseModel):
-    family: Name | None = None
-    parameter_size: Name | None = None
+    family: Name = ""
     quantization_level: Name | None = None
 
 
 class _Entry(BaseModel):
-    name: Name | None = None
-    model: Name | None = None
+    name: Name
     digest: Name | None = None
-    size: int | None = None
     remote_host: Name | None = None
-    context_length: Count | None = None  # of a running model
 
 
 class _Models(BaseModel):
-    models: list[_Entry] | None = None
+    models: list[_Entry]
 
     def called(self, model: str) -> _Entry | None:
         "The model of that name, as a user writes it."
         wanted = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-        named = {str(each.name or each.model).lower(): each for each in self.models or []}
+        named = {each.name.lower(): each for each in self.models}
         return named.get(wanted.lower())
 
 
 class _Shown(BaseModel):
-    details: _Details | None = None
-    model_info: dict[str, Any] | None = None
-    capabilities: list[Name] | None = None
+    details: _Details = _Details()
+    model_info: dict[str, Any] = {}
+    capabilities: list[Name] = []
     template: str | None = None
     renderer: str | None = None
-    parser: str | None = None
-    parameters: str | None = None
     system: str | None = None
     remote_host: Name | None = None
 
@@ -204,12 +193,12 @@ class _Version(BaseModel):
     version: Name | None = None
 
 
-class _Rendered(BaseModel):
-    class Info(BaseModel):
-        rendered_template: str | None = None
+class _Debug(BaseModel):
+    rendered_template: str | None = None
 
-    debug_info: Info | None = None
-    model_config = {"alias_generator": lambda name: f"_{name}"}
+
+class _Rendered(BaseModel):
+    debug_info: _Debug = Field(_Debug(), alias="_debug_info")
 
 
 def fetch_page(
@@ -250,34 +239,22 @@ class ModelCard(BaseModel):
     @property
     def has_levels(self) -> bool:
         "Whether it may think more or less: its template knows of levels, or is built in."
-        shown, family = self.shown, (self.shown.details and self.shown.details.family) or ""
-        known = f"{shown.template} {family}"
-        return bool(shown.renderer) or "ThinkLevel" in known or "gptoss" in known
+        known = f"{self.shown.template} {self.shown.details.family}"
+        return bool(self.shown.renderer) or "ThinkLevel" in known or "gptoss" in known
 
     @property
     def quantisation(self) -> str | None:
         "How coarse the weights are."
-        return self.shown.details.quantization_level if self.shown.details else None
+        return self.shown.details.quantization_level
 
     def facts(self) -> Facts:
         "Provenance as texts and numbers; what the server does not say is left out."
-        shown, info, details = self.shown, self.shown.model_info or {}, self.shown.details
-        trained = [value for key, value in info.items() if key.endswith(".context_length")]
         facts = {
             "server": f"Ollama {self.version}",
             "digest": self.digest,
-            "family": details and details.family,
-            "parameter_size": details and details.parameter_size,
-            "parameter_count": info.get("general.parameter_count"),
+            "parameter_count": self.shown.model_info.get("general.parameter_count"),
             "quantisation": self.quantisation,
-            "size_bytes": self.entry and self.entry.size,
-            "context_trained": trained[0] if trained else None,
-            "capabilities": ", ".join(shown.capabilities or []),
             "template_hash": self.template_hash,
-            "renderer": shown.renderer,
-            "parser": shown.parser,
-            "modelfile_parameters": shown.parameters,
-            "modelfile_system": shown.system,
             "remote_host": self.remote,
         }
         return plain_facts(facts, 1000)
@@ -291,7 +268,7 @@ def read_entry(
     listed = fetch_page(client, _Models, "/api/tags")
     entry = listed.called(model)
     if entry is None and not model.endswith("cloud"):
-        names = [one_line(each.name or each.model, 80) for each in listed.models or []]
+        names = [one_line(each.name, 80) for each in listed.models]
         raise CogbiasError(
             f"ollama: model {model!r} is not pulled; {nearest(model, names)} Or run `ollama pull "
             f"{model}`"
@@ -346,11 +323,10 @@ def answer_of_response(
     item: Mapping[str, Any],  # the row that was asked
     response: Any,  # of the client
     context: int,  # tokens that fit
-    max_tokens: int = 256,  # that the answer may take
 ) -> Answer:
     "Read a response in words."
     written = generation_of(response)
-    answer = written.answer(item, max_tokens)
+    answer = written.answer(item)
     if not response.done:
         words = "generation stopped before it was complete; the model may have repeated itself"
         return Answer("error", answer.response, answer.thinking, detail=words, **written.counts)
@@ -361,7 +337,6 @@ FLAT = {
     "temperature": 1000.0,
     "top_k": MOST_TOKENS_LISTED,
     "num_predict": 1,
-    "stop": [],
 }  # a draw in which all listed tokens are about equally likely
 
 # %% ../../nbs/backends/ollama.ipynb #3a02f6d8
@@ -420,8 +395,7 @@ def prompt_of(
         **({"think": False, "options": who.options | FLAT} | sent),
     }
     with taking(who, characters_of(messages)) as taken:
-        info = fetch_page(who.client, _Rendered, "/api/chat", body).debug_info
-        shown = info.rendered_template if info else None
+        shown = fetch_page(who.client, _Rendered, "/api/chat", body).debug_info.rendered_template
         taken.settle(*((0, 0) if shown else (None, None)))
     return shown or None
 
@@ -435,7 +409,7 @@ class OllamaReader(NextTokenReader):
     @property
     def counts(self) -> bool:
         "Whether prompt tokens tell of another cut; a prompt that fills the context has lost some."
-        return super().counts and not cut_note(self.prompt_tokens, self.who.context)
+        return super().counts and not cut_note(self.prompt_tokens, self.who.num_ctx)
 
     def list_after(self, begun: str) -> Generation:
         "What follows a beginning."
@@ -450,21 +424,9 @@ class OllamaReader(NextTokenReader):
             raise Unfit(NO_LISTS)
         return drawn
 
-    def lost_answer(self, measured: Measured) -> None:
-        "What was lost to other cuts is the server's doing, no property of the model."
-        if self.recut and measured.valid_mass <= measured.unlisted:
-            raise CogbiasError(
-                f"{self.who.name}: the server tokenizes prefilled answers differently from "
-                f"the model, so most of the probability is not available; use method text"
-            )
-
     def notes(self, lost_sight: bool) -> list[str | None]:
         "Other cuts, where they cost something, and a prompt that was probably cut."
-        recut = f"{self.recut} prefilled answers were tokenized differently by the server"
-        return [
-            recut if self.recut and lost_sight else None,
-            cut_note(self.prompt_tokens, self.who.context),
-        ]
+        return [*super().notes(lost_sight), cut_note(self.prompt_tokens, self.who.num_ctx)]
 
 # %% ../../nbs/backends/ollama.ipynb #5ccea136
 PROBE = {
@@ -478,11 +440,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
 
     reader: ClassVar[type[NextTokenReader]] = OllamaReader
 
-    @property
-    def trying_out(self) -> TryingOut:
-        "A list of tokens, two in a row, where several are drawn, and answers that were begun."
-        return TryingOut(12, characters_of(messages_of(PROBE, self.system)), 19)
-
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
         missing = refusal.status == 404 and "model" in refusal.body
@@ -492,8 +449,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             return "there is no Ollama API; check base_url or OLLAMA_HOST"
         if refusal.status in (401, 403):
             return "sign in on the server with `ollama signin`, or choose a local model"
-        if refusal.status == 400 and "support thinking" in refusal.body:
-            return "leave out think"
         return ""
 
     def ask_for_card(self) -> ModelCard:
@@ -504,17 +459,6 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
     def revision(self) -> str | None:
         "The digest of the model; None for a cloud model."
         return self.model_card.digest
-
-    @property
-    def context(self) -> int:
-        "Tokens that fit, as the running server says; before it runs, as asked for."
-        learned = self.connection.learned
-        if "context" not in learned:
-            running = fetch_page(self.client, _Models, "/api/ps").called(self.model)
-            if running is None or not running.context_length:
-                return self.num_ctx
-            learned["context"] = running.context_length
-        return min(self.num_ctx, learned["context"])
 
     def probe(self) -> ProbabilityAccess:
         "Find out by asking whether the probability of each option can be seen; say why not."
@@ -558,8 +502,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
 
     def check_fit(self) -> None:
         "Refuse to let a model think that cannot."
-        told = self.model_card.shown.capabilities
-        if self.think and told is not None and "thinking" not in told:
+        if self.think and "thinking" not in self.model_card.shown.capabilities:
             raise CogbiasError(
                 f"ollama: model {self.model!r} does not support thinking; remove the setting think"
             )
@@ -577,7 +520,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
             options=self.options | {"seed": request.seed},
             format=request.item.get("response_schema"),  # JSON of a schema, where there is one
         )
-        return answer_of_response(request.item, response, self.context, self.max_tokens)
+        return answer_of_response(request.item, response, self.num_ctx)
 
     def check_same(self) -> None:
         "Refuse to go on where the tag leads to other weights."
@@ -620,8 +563,7 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         begun = f"yes, answers begun by {seen.route}" if seen.route else f"no: {seen.reason}"
         facts = {
             "client": f"ollama {version('ollama')}",
-            "context": self.context,
-            "concurrency": self.concurrency,
+            "context": self.num_ctx,
             "rendered_prompt": one_line(repr(shown), 2000) if shown else None,
             "probabilities": begun,
         }
@@ -639,7 +581,7 @@ def PARTICIPANT(
     "Factory that the registry calls; contacts nothing."
     made = hosted_settings(OllamaSettings, model, settings)
     room = {"num_ctx": 8192} if made.get("think") else {}
-    who = OllamaParticipant(model, **room | made | {"stop": tuple(made.get("stop", ()))})
+    who = OllamaParticipant(model, **room | made)
     if who.max_tokens >= who.num_ctx:
         raise CogbiasError(
             f"ollama/{model}: max_tokens leaves no room for the prompt; raise num_ctx above it"

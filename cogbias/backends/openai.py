@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 from datetime import datetime
 
-from annotated_types import Gt, Le
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from typing_extensions import NotRequired, TypedDict
 
-from ..elicitation.answer_trees import Measured, Path
+from ..elicitation.answer_trees import Path
 from ..elicitation.batches import Batches, Id, Result, Seen
 from ..elicitation.calls import server_of
 from cogbias.elicitation.server import (
@@ -36,7 +35,6 @@ from cogbias.elicitation.server import (
     ProbabilityAccess,
     HostedSettings,
     ServerParticipant,
-    TryingOut,
     begins_with_a_word,
     characters_of,
     distance,
@@ -45,6 +43,7 @@ from cogbias.elicitation.server import (
     find_route,
     has_list,
     has_list_or_words,
+    hosted_remedy,
     listed_token,
     hosted_settings,
     joined,
@@ -52,7 +51,6 @@ from cogbias.elicitation.server import (
     next_tokens_of,
     one_line,
     opens_without_answer,
-    shown_mass,
     thinking_apart,
 )
 from cogbias.elicitation.transport import (
@@ -90,15 +88,8 @@ class OpenaiSettings(HostedSettings):
     backend: ClassVar[str] = "openai"
     client_class: ClassVar[str] = "OpenAI"
     home: ClassVar[str] = OPENAI_URL
-    shaping: ClassVar[tuple[str, ...]] = (*HostedSettings.shaping, "top_p", "tolerance", "extra")
+    shaping: ClassVar[tuple[str, ...]] = (*HostedSettings.shaping, "tolerance", "extra")
 
-    top_p: Annotated[
-        Annotated[float, Gt(0), Le(1)],
-        Setting(
-            "share of the probability from which text answers are sampled",
-            "a number above 0, at most 1",
-        ),
-    ] = 1.0
     think: Annotated[
         bool | Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"],
         Setting(
@@ -116,8 +107,7 @@ class OpenaiSettings(HostedSettings):
             return ""
         if not self.think:
             return "it always thinks; set think=low" if ALWAYS_THINK.match(self.model) else ""
-        drawn = (self.temperature, self.top_p) != (1, 1)
-        return "it takes no temperature and no top_p while it thinks; leave them out" * drawn
+        return "it takes no temperature while it thinks; leave it out" * (self.temperature != 1)
 
 # %% ../../nbs/backends/openai.ipynb #d58a46c9
 class Strict(BaseModel):
@@ -126,25 +116,16 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-class _Part(Strict):
-    text: str | None = None
-
-
 class _Message(Strict):
-    content: str | list[_Part] | None = None
-    reasoning: str | list[_Part] | None = None
-    reasoning_content: str | list[_Part] | None = None
+    content: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
     refusal: str | None = None
-
-    def text(self, name: str) -> str:
-        "The text of a field, also where it comes in parts."
-        value = getattr(self, name) or ""
-        return value if isinstance(value, str) else "".join(each.text or "" for each in value)
 
     @property
     def thinking(self) -> str:
         "Thinking that came apart."
-        return self.text("reasoning") or self.text("reasoning_content")
+        return self.reasoning or self.reasoning_content or ""
 
 
 class _Listed(TypedDict):
@@ -206,15 +187,15 @@ class Completion(Strict):
         "Whether thinking came with it."
         details = self.usage and self.usage.completion_tokens_details
         hidden = (details.reasoning_tokens if details else None) or 0
-        content, thinking = self.message.text("content"), self.message.thinking
-        return hidden > 0 or thinking_apart(content, thinking, 10**6)[1] is not None
+        apart = thinking_apart(self.message.content or "", self.message.thinking)
+        return hidden > 0 or apart[1] is not None
 
-    def answer(self, item: Mapping[str, Any], max_tokens: int = 256) -> Answer:
+    def answer(self, item: Mapping[str, Any]) -> Answer:
         "Read it in words."
         refusal, written = self.message.refusal, self.generation()
         if not refusal:
-            return written.answer(item, max_tokens)
-        read = written._replace(content=refusal).answer(item, max_tokens)
+            return written.answer(item)
+        read = written._replace(content=refusal).answer(item)
         unread = {"status": "refusal", "choice": None, "role": None, "value": None}
         return read._replace(**unread, detail="marked as a refusal by the server")
 
@@ -226,27 +207,24 @@ class Completion(Strict):
         return Generation(
             [[_listed_token(each) for each in one.top_logprobs] for one in shown],
             [one.token for one in shown],
-            self.message.text("content"),
+            self.message.content or "",
             usage.prompt_tokens,
             usage.completion_tokens,
             self.message.thinking,
             choice.finish_reason,
             usage.completion_tokens_details and usage.completion_tokens_details.reasoning_tokens,
             self.provider,
-            self.prompt_lists(usage.prompt_tokens),
+            self.prompt_lists(),
         )
 
-    def prompt_lists(self, tokens: int | None) -> list[list[ListedToken]]:
+    def prompt_lists(self) -> list[list[ListedToken]]:
         "What could stand at each token of the prompt; empty where the server does not show it."
-        shown = self.prompt_logprobs or []
-        if shown and len(shown) != tokens:
-            raise Misshapen(f"the answer shows {len(shown)} tokens of a prompt that has {tokens}")
         return [
             [
                 _listed_token({"token": each.get("decoded_token") or "", "id": key} | each)
                 for key, each in (place or {}).items()
             ]
-            for place in shown
+            for place in self.prompt_logprobs or []
         ]
 
 
@@ -303,11 +281,6 @@ class ModelCard(NamedTuple):
         return content_hash(told) if told else None
 
 
-def _may_come_later(error: Unfit) -> bool:
-    "Whether a page may come when asked for again; some servers say 500 for a page they lack."
-    return error.retry and getattr(error, "status", 503) != 500 and not isinstance(error, Misshapen)
-
-
 def fetch_page(
     client: "OpenAI",  # the SDK's client
     page: type[_Page],  # what should come
@@ -319,8 +292,10 @@ def fetch_page(
     try:
         came = through_client(lambda: client.get(path, cast_to=httpx2.Response))
         return as_model(page, came.content)
-    except Unfit as error:
-        if _may_come_later(error):
+    except Misshapen:
+        return page()
+    except Refusal as refusal:  # some servers say 500 for a page that they lack
+        if refusal.retry and refusal.status != 500:
             raise
         return page()
 
@@ -372,7 +347,6 @@ class Dialect(NamedTuple):
     served: str | None = None  # model that says it answered
     fingerprint: str | None = None  # of the server's configuration
     provider: str | None = None  # whom a router has asked
-    exceeds: bool = False  # writes more than it is told to
 
 
 def _merged_deeply(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -391,7 +365,7 @@ def fields_of(
     **more: Any,  # that goes before the participant's
 ) -> dict[str, Any]:
     "Every field of a request beside model, messages and limit."
-    sampling = {"temperature": who.temperature, "top_p": who.top_p, **NEUTRAL.get(kind, {})} | more
+    sampling = {"temperature": who.temperature, "top_p": 1.0, **NEUTRAL.get(kind, {})} | more
     kept = {name: value for name, value in sampling.items() if name not in dialect.left_out}
     return _merged_deeply(_merged_deeply(kept, dialect.thinking), who.extra)
 
@@ -462,7 +436,6 @@ def _dialect_taken(who: "OpenaiParticipant", dialect: Dialect) -> Dialect | None
             dialect = other
     fingerprint = body.system_fingerprint or None
     found = {"fingerprint": fingerprint, "provider": body.provider or None}
-    found["exceeds"] = (body.generation().tokens_out or 0) > 2 * SHORT
     return dialect._replace(thinks=body.thinks, served=body.model, **found)
 
 
@@ -541,7 +514,7 @@ class _Line(BaseModel):
 class OpenaiBatches(Batches):
     "The batches of OpenAI, and of servers that have its protocol."
 
-    path, after, entry, marked = "/batches", "after", _Batch, True
+    path, entry, marked = "/batches", _Batch, True
 
     def upload(self, asked: Mapping[str, Any]) -> str:
         "Send the file of the requests."
@@ -662,33 +635,12 @@ class OpenaiReader(NextTokenReader):
             raise Unfit(NO_LISTS)
         return drawn
 
-    def lost_answer(self, measured: Measured) -> Answer | None:
-        "Where more than half was lost, nothing was measured."
-        lost = measured.unlisted + measured.unexplored
-        if lost <= 0.5:
-            return None
-        if self.not_continued and shown_mass(self.read[()]) > 0.5:
-            raise CogbiasError(
-                f"{self.who.name}: options such as {self.item['options'][0]['label']!r} take "
-                f"several tokens, and the server does not continue a prefilled answer; use "
-                f"method text"
-            )
-        words = f"{lost:.2f} of the probability was not returned by the server"
-        return Answer("error", detail=joined(words, *self.notes(lost_sight=True)))
-
-    def notes(self, lost_sight: bool) -> list[str | None]:
-        "Beginnings that could not be followed, where that cost something."
-        counts = {
-            "prefilled answers that the server does not continue": self.not_continued,
-            "prefilled answers that the server tokenized differently": self.recut,
-        }
-        return [f"{what}: {count}" for what, count in counts.items() if count and lost_sight]
-
 # %% ../../nbs/backends/openai.ipynb #b9608915
 DRAWING = frozenset(
     {
         *NEUTRAL["llama.cpp"],
         *NEUTRAL["vLLM"],
+        "top_p",
         "logit_bias",
         "grammar",
         "json_schema",
@@ -706,19 +658,9 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     reader: ClassVar[type[NextTokenReader]] = OpenaiReader
 
-    @property
-    def trying_out(self) -> TryingOut:
-        "A dialect, a list of tokens, a shorter one, two tokens in a row, an answer that was begun."
-        return TryingOut(5, characters_of(messages_of(PROBE, self.system)), SHORT + 4)
-
     def remedy(self, refusal: Refusal) -> str:
         "What to do about a refusal that holds for every request."
-        if refusal.status in (401, 403):
-            return f"check the key in {self.api_key_env}, or name another with api_key_env"
-        if refusal.status == 402 or "insufficient_quota" in refusal.body:
-            return "quota exceeded; check billing"
-        known = "check the name of the model, and base_url, which usually ends in /v1"
-        return known if refusal.status in (404, 405) else ""
+        return hosted_remedy(refusal, self.api_key_env)
 
     def ask_for_card(self) -> ModelCard:
         "What the server says about itself and the model."
@@ -755,7 +697,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             return reason
         if self.dialect.thinks:
             return "it thinks before it answers"
-        drawing = sorted({*self.extra} & DRAWING) + ["top_p"] * (self.top_p != 1)
+        drawing = sorted({*self.extra} & DRAWING)
         words = "would change which tokens are sampled, but not the listed probabilities"
         return f"{' and '.join(drawing)} {words}" if drawing else ""
 
@@ -789,7 +731,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     def _longest_list(self, messages: Sequence[Mapping[str, str]]) -> tuple[list[ListedToken], str]:
         "The longest list that the server gives, and what it says where it gives none."
-        reason = "gives no log-probabilities"
         for size in LONGEST_LISTS:
             try:
                 drawn = draw_listed(self, messages, size, wanted=has_list_or_words)
@@ -800,9 +741,8 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
                 continue
             except Misshapen as error:
                 return [], f"gives lists that cannot be read ({error})"
-            if drawn.lists:
-                return drawn.lists[0], ""
-            return [], "answers, but without the log-probabilities that it is asked for"
+            without = "answers, but without the log-probabilities that it is asked for"
+            return (drawn.lists[0], "") if drawn.lists else ([], without)
         return [], reason
 
     def check_ready(self, method: str) -> None:
@@ -822,9 +762,6 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         any_name = self.model_card.kind == "llama.cpp" and dialect.served != self.model
         odd = {
             "the model thinks although it is told not to": dialect.thinks and not self.think,
-            "it writes more tokens than it is told to, as if a router had dropped the limit": (
-                dialect.exceeds
-            ),
             "the model shows no sign of thinking although it is told to think": self.think
             and not dialect.thinks,
             refused: dialect.left_out,
@@ -865,7 +802,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     def answer_of(self, body: Completion, request: Request) -> Answer:
         "The answer in a completion of the model that was found."
         self.check_served(self.dialect.served, body.model)
-        return body.answer(request.item, self.max_tokens)
+        return body.answer(request.item)
 
     def answer_in_words(self, request: Request) -> Answer:
         "Ask in words."
@@ -936,16 +873,10 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
             "system_fingerprint": dialect.fingerprint,
             "parameter_count": meta.get("n_params"),
             "quantization": meta.get("ftype"),
-            "size_bytes": meta.get("size"),
-            "vocabulary": meta.get("n_vocab"),
-            "context_trained": meta.get("n_ctx_train"),
             "context": meta.get("n_ctx") or card.entry.max_model_len,
             "template_hash": card.template,
             "weights": last_word(card.entry.root),
             "client": f"openai {version('openai')}",
-            "concurrency": self.concurrency,
-            "limit_field": dialect.limit,
-            "left_out": ", ".join(dialect.left_out),
             "thinking": json.dumps(dialect.thinking, sort_keys=True) if dialect.thinking else None,
             "probabilities": self._seeing_words,
             "warning": self.warning,

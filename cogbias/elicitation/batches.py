@@ -59,17 +59,15 @@ class Result(NamedTuple):
 
 
 class Page(BaseModel, Generic[Listed]):
-    "A page of a list of batches."
+    "A list of batches, the latest first."
 
     data: list[Listed]
-    has_more: bool = False
 
 
 class Batches:
     "The batches of a provider, through the client of a participant."
 
     path: ClassVar[str]  # where they are
-    after: ClassVar[str]  # parameter that names the last one of the page before
     entry: ClassVar[type[BaseModel]]  # one batch, which knows what is seen() of it
     marked: ClassVar[bool]  # whether a mark can be sent along
 
@@ -101,15 +99,10 @@ class Batches:
         return self.seen(self.fetched("post", f"{self.path}/{quote(server_id, '')}/cancel"))
 
     def since(self, moment: datetime) -> list[Seen]:
-        "All batches that were created since then."
-        found, params = [], {"limit": 100}
-        while True:
-            told = self.fetched("get", self.path, options={"params": params})
-            page = as_model(Page[self.entry], told)
-            found += [each.seen() for each in page.data]
-            if not page.has_more or not found or found[-1].created_at < moment:
-                return [each for each in found if each.created_at >= moment]
-            params = {"limit": 100, self.after: found[-1].server_id}
+        "The batches that were created since then, at most the last hundred."
+        told = self.fetched("get", self.path, options={"params": {"limit": 100}})
+        found = [each.seen() for each in as_model(Page[self.entry], told).data]
+        return [each for each in found if each.created_at >= moment]
 
     # what a backend says
 

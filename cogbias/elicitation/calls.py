@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -237,16 +236,8 @@ RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 def retry_after(
     value: str | None,  # of the header Retry-After
 ) -> float | None:  # seconds
-    "Seconds that a server asks to wait; dates are understood too."
-    from email.utils import parsedate_to_datetime
-
-    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value or ""):
-        return float(value)
-    try:
-        left = parsedate_to_datetime(value or "") - datetime.now(timezone.utc)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-    return max(0.0, left.total_seconds())
+    "Seconds that a server asks to wait."
+    return float(value) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value or "") else None
 
 # %% ../../nbs/elicitation/04_calls.ipynb #923fd755
 LONGEST_PAUSE, LONGEST_WAIT = 30.0, 120.0  # seconds: of our own accord, and at the server's request

@@ -66,15 +66,9 @@ def as_model(
         first = error.errors(include_url=False)[0]
     place = ".".join(map(str, first["loc"]))
     said = scrub(content[:2000].decode("utf-8", "replace"))
-    if not place:  # no JSON, or no object
-        raise Misshapen(f"the answer does not have the expected form ({said:.200})", retry=True)
-    if first["type"] in (
-        "missing",
-        "too_short",
-    ):  # perhaps an error that was sent as if all were well
-        raise Misshapen(f"the answer's {printable(place)} is missing ({said:.200})", retry=True)
-    held = scrub(f"{first['input']!r:.60}")
-    raise Misshapen(f"the answer's {printable(place)} is {held}, which is not a valid value")
+    where = f" at {printable(place)}" * bool(place)
+    words = f"the answer does not have the expected form{where} ({said:.200})"
+    raise Misshapen(words, retry=True)  # perhaps an error that was sent as if all were well
 
 # %% ../../nbs/elicitation/05_transport.ipynb #a3ba1362
 LARGEST = 2**26  # bytes of an answer
@@ -193,13 +187,6 @@ class Guard:
     def close(self) -> None:
         "Hang up."
         self.inner.close()
-
-    def __enter__(self) -> "Guard":
-        self.inner.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.inner.__exit__(*error)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #9d5888a5
 _LOGGERS = ("httpx", "httpx2", "openai", "openai._base_client", "anthropic", "ollama")
