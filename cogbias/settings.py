@@ -150,7 +150,7 @@ class Study:
     where: Annotated[
         Mapping[str, _Levels],
         Setting(
-            "use only items with these levels of a factor",
+            "use only items with these factor levels",
             "a table",
             inside="a list of levels",
         ),

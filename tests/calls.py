@@ -1,15 +1,12 @@
 """Commands of the command line and calls of the library, made in the process of the test."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from cogbias.cli import main
 from cogbias.tables import CogbiasError
 
 
-def command(*arguments: object) -> int:
+def command(*arguments):
     "The exit status of a command; what is neither an end nor a usage error is raised."
     try:
         main([str(each) for each in arguments])
@@ -18,7 +15,7 @@ def command(*arguments: object) -> int:
     return 0
 
 
-def refused(make: Callable[[], Any]) -> str:
+def refused(make):
     "The one line with which something is refused; fails where it is not."
     with pytest.raises(CogbiasError) as caught:
         make()

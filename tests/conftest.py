@@ -9,10 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -32,13 +29,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def lacks_published_data(notebook: Path) -> bool:
+def lacks_published_data(notebook):
     "Whether a page is computed from published files that lie beside the checkout, and do not here."
     return "COGBIAS_DATA" in notebook.read_text(encoding="utf-8") and not SHARED.exists()
 
 
 @pytest.fixture(scope="session")
-def published() -> Path:
+def published():
     "The published data of the InstructedToBias project."
     path = SHARED / "instructed_to_bias" / "Data.zip"
     if not path.exists():
@@ -47,7 +44,7 @@ def published() -> Path:
 
 
 @pytest.fixture
-def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_settings_of_the_machine(monkeypatch):
     "Neither a key nor the address of a server."
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OLLAMA_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -64,7 +61,7 @@ FLAGS = (
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def browser(tmp_path_factory):
     "A browser without a window that talks to nobody."
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
@@ -84,7 +81,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def forgotten() -> Iterator[None]:
+def forgotten():
     "What a test declares is known to no other."
     from cogbias.design import DECLARED_HERE, OWN
 
@@ -104,7 +101,7 @@ ORDER = (
 ONE_BY_ONE = "test_notebooks.py"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     "An order in which no core waits at the end."
     places = {name: place for place, name in enumerate(ORDER)} | {ONE_BY_ONE: len(ORDER) + 1}
     items.sort(key=lambda item: places.get(item.path.name, len(ORDER)))
@@ -113,12 +110,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 LEFT: list[pytest.Item] = []
 
 
-def pytest_deselected(items: list[pytest.Item]) -> None:
+def pytest_deselected(items):
     "Remember what is left to `make slow`."
     LEFT.extend(each for each in items if each.get_closest_marker("slow"))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     "Say so."
     if LEFT and not terminalreporter.config.option.markexpr.startswith("slow"):
         terminalreporter.write_line(
@@ -128,7 +125,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _searched_no_more() -> None:
+def _searched_no_more():
     """What was imported and collected stays to the end, so the search for garbage leaves it out.
 
     Libraries call for that search at every turn, and thousands of tests are much to go through.
@@ -138,21 +135,21 @@ def _searched_no_more() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)  # without xdist there is one process, and nothing to deal out
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config, log):
     "Files are dealt out whole, but those whose tests stand alone."
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
     class Pieces(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
+        def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
             return nodeid if file.endswith(ONE_BY_ONE) else file
 
     return Pieces(config, log)
 
 
-def script_of_docs(name: str) -> ModuleType:
+def script_of_docs(name):
     "A program of docs/, whose functions are used by a test."
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     made = importlib.util.module_from_spec(spec)
@@ -160,14 +157,14 @@ def script_of_docs(name: str) -> ModuleType:
     return made
 
 
-def in_a_process(program: str, *arguments: str) -> None:
+def in_a_process(program, *arguments):
     "Run Python code in a process of its own."
     command = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+def made_once(factory, name, make):
     "A folder that all processes of a test run share: one makes it, the others wait for it."
     alone = os.environ.get("PYTEST_XDIST_WORKER") is None
     folder = (factory.getbasetemp() if alone else factory.getbasetemp().parent) / name
@@ -181,14 +178,14 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 
 
-def _make_site(folder: Path, study: str) -> None:
+def _make_site(folder, study):
     "Run a study, one of ours or a file, and build its site."
     place = str(folder / "outputs")
     in_a_process(CLI, "run", study, "--outputs", place)
     in_a_process(CLI, "site", place)
 
 
-def demo_commands(place: str) -> list[list[str]]:
+def demo_commands(place):
     "The calls of `cogbias` in the recipe of `make demo`, with their outputs at another place."
     recipe = (ROOT / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
     lines = re.findall(r"^\t\$\(BIN\)/cogbias (.+)$", recipe, re.M)
@@ -198,7 +195,7 @@ def demo_commands(place: str) -> list[list[str]]:
     return [shlex.split(line) for line in moved]
 
 
-def _make_demo(folder: Path) -> None:
+def _make_demo(folder):
     "What `make demo` makes; where COGBIAS_DEMO names what it has made, that."
     place = str(folder / "outputs")
     if made := os.environ.get("COGBIAS_DEMO"):
@@ -208,7 +205,7 @@ def _make_demo(folder: Path) -> None:
         in_a_process(CLI, *command)
 
 
-def _make_classic(folder: Path) -> None:
+def _make_classic(folder):
     "The eight classics for two simulated participants."
     _make_site(folder, str(ROOT / "data/studies/classic.toml"))
 
@@ -224,7 +221,7 @@ adjustment = "holm"
 """
 
 
-def _make_small(folder: Path) -> None:
+def _make_small(folder):
     "A choice, a judgement and a rating; a bias, none, a position, unreadable answers."
     (folder / "small.toml").write_text(SMALL)
     _make_site(folder, str(folder / "small.toml"))
@@ -234,7 +231,7 @@ MADE = {"small": _make_small, "demo": _make_demo, "classic": _make_classic}
 
 
 @pytest.fixture(params=slow_but(["small"], MADE), scope="session")
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(request, tmp_path_factory):
     """A site with reports; read it, do not change it.
 
     The small one has a page of every kind. The slow tests look at the demo of the README and at

@@ -9,8 +9,6 @@ What it answers depends on the prompt and the seed alone, see `reply`, so that e
 can be checked. It gives no log-probabilities.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading
@@ -26,7 +24,7 @@ from cogbias.tables import option
 CHATS = ("/v1/chat/completions", "/api/chat")
 
 
-def item(prompt: str, *labels: str, **more: Any) -> dict[str, Any]:
+def item(prompt, *labels, **more):
     "A row of an items table, as far as a participant needs it."
     return {
         "system": None,
@@ -38,12 +36,12 @@ def item(prompt: str, *labels: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def draw(prompt: str, seed: int) -> int:
+def draw(prompt, seed):
     "A number that depends on the question and the seed alone."
     return int.from_bytes(hashlib.blake2b(f"{seed} {prompt}".encode(), digest_size=6).digest())
 
 
-def reply(prompt: str, seed: int) -> str:
+def reply(prompt, seed):
     "What the double answers."
     return "AB"[draw(prompt, seed) % 2]
 
@@ -62,24 +60,24 @@ class Asked(NamedTuple):
     authorization: str
 
 
-def _json(handler: _Handler, asked: Asked, body: Any, status: int = 200, **headers: str) -> None:
+def _json(handler, asked, body, status=200, **headers):
     handler.send(status, json.dumps(body).encode(), **headers)
 
 
-def _error(asked: Asked, words: str, **more: Any) -> dict[str, Any]:
+def _error(asked, words, **more):
     "An error body of either protocol, which repeats the key, as some servers do."
     said = f"{words}; you sent Authorization: {asked.authorization}"
     return {"error": said} if "options" in asked.body else {"error": {"message": said, **more}}
 
 
-def _cut(handler: _Handler, asked: Asked) -> None:
+def _cut(handler, asked):
     "Half of the body that was announced, and then nothing."
     body = json.dumps(handler.answer(asked)).encode()
     handler.send(200, body[: len(body) // 2], content_length=str(len(body)))
     handler.close_connection = True
 
 
-def _torn(handler: _Handler, asked: Asked) -> None:
+def _torn(handler, asked):
     "Lines of JSON, the last one torn; the connection ends the body, so nothing tells of the cut."
     whole = handler.answer(asked)
     first = json.dumps({**whole, "done": False}) + "\n"
@@ -88,17 +86,17 @@ def _torn(handler: _Handler, asked: Asked) -> None:
     handler.close_connection = True
 
 
-def _gone(handler: _Handler, asked: Asked) -> None:
+def _gone(handler, asked):
     handler.close_connection = True
 
 
-def _hang(handler: _Handler, asked: Asked) -> None:
+def _hang(handler, asked):
     "Longer than any client waits."
     handler.server.double.stopping.wait(20)
     handler.close_connection = True
 
 
-def _says(words: str, status: int, retry_after: str = "", code: Any = None) -> Fault:
+def _says(words, status, retry_after="", code=None):
     "An error of either protocol."
     more, head = {"code": code} if code else {}, {"retry_after": retry_after}
     return lambda handler, asked: _json(
@@ -106,7 +104,7 @@ def _says(words: str, status: int, retry_after: str = "", code: Any = None) -> F
     )
 
 
-def _page(status: int, words: str) -> Fault:
+def _page(status, words):
     "A page for people."
     return lambda handler, asked: handler.send(
         status,
@@ -116,7 +114,7 @@ def _page(status: int, words: str) -> Fault:
     )
 
 
-def _sends(body: bytes, **headers: str) -> Fault:
+def _sends(body, **headers):
     return lambda handler, asked: handler.send(200, body, **headers)
 
 
@@ -151,12 +149,11 @@ class _Handler(BaseHTTPRequestHandler):
     "One connection."
 
     protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
-    server: _Server
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         "Say nothing."
 
-    def send(self, status: int, body: bytes, **headers: str) -> None:
+    def send(self, status, body, **headers):
         "Head and body in one write: two would wait for each other."
         sent = {"content_type": "application/json", "content_length": str(len(body))} | headers
         head = "".join(
@@ -165,12 +162,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"HTTP/1.1 {status} Status\r\n{head}\r\n".encode() + body)
 
     @property
-    def place(self) -> str:
+    def place(self):
         "The path without what a gateway puts before it."
         known = ("/v1/models", "/api/version", "/api/ps", "/api/tags", *CHATS)
         return next((each for each in known if self.path.endswith(each)), self.path)
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         pages = {
             "/v1/models": {"data": [{"id": "tiny", "owned_by": "double"}]},
             "/api/version": {"version": "0.40.0"},
@@ -180,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.dumps(pages.get(self.place, {"error": "not found"})).encode()
         self.send(200 if self.place in pages else 404, body)
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
         if self.place not in CHATS:
             shown = {"details": {}, "model_info": {}, "capabilities": ["completion"]}
@@ -191,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
             return fault(self, asked)
         FAULTS[fault](self, asked) if fault else _json(self, asked, self.answer(asked))
 
-    def answer(self, asked: Asked) -> dict[str, Any]:
+    def answer(self, asked):
         "What a server in good health sends."
         message = {"role": "assistant", "content": reply(asked.prompt, asked.seed)}
         if self.place == "/api/chat":
@@ -207,9 +204,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     request_queue_size, daemon_threads = 128, True
-    double: Double
 
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_):
         "A client that went away is no news."
 
 
@@ -222,14 +218,14 @@ class Double:
     asked: list[Asked] = field(default_factory=list)  # chats, in order
     times: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.lock, self.stopping = threading.Lock(), threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.double = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self.openai = f"{self.url}/v1"
 
-    def note(self, body: Mapping[str, Any], authorization: str) -> Asked:
+    def note(self, body, authorization):
         "Keep what was asked."
         prompt, seed = body["messages"][-1]["content"], (body.get("options") or body).get("seed", 0)
         with self.lock:
@@ -238,11 +234,11 @@ class Double:
             self.asked.append(Asked(*place, prompt, seed, body, authorization))
             return self.asked[-1]
 
-    def __enter__(self) -> Double:
+    def __enter__(self):
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_):
         self.stopping.set()
         self._server.shutdown()
         self._server.server_close()

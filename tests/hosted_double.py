@@ -5,13 +5,10 @@ results come in reverse, one of them twice, and every fifth is an error. Each re
 answers is counted, so a test can tell whether anything was answered, and paid, twice.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,7 +21,7 @@ from openai.types.chat import ChatCompletion
 DAY = 86_400
 
 
-def chat(body: Mapping[str, Any]) -> dict[str, Any]:
+def chat(body):
     "What OpenAI's model says: the first label that it is offered."
     choice = {"index": 0, "message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22}
@@ -32,7 +29,7 @@ def chat(body: Mapping[str, Any]) -> dict[str, Any]:
     return ChatCompletion.model_validate(made | {"choices": [choice], "usage": usage}).to_dict()
 
 
-def message(body: Mapping[str, Any]) -> dict[str, Any]:
+def message(body):
     "What Anthropic's says."
     made = {"id": "m", "type": "message", "role": "assistant", "model": "tiny"}
     made |= {"content": [{"type": "text", "text": "A"}], "stop_reason": "end_turn"}
@@ -56,17 +53,16 @@ class Held:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         "Say nothing."
 
-    def send(self, body: Any, status: int = 200) -> None:
+    def send(self, body, status=200):
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         head = f"HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\n"
         self.wfile.write(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
 
-    def answer(self, method: str) -> None:
+    def answer(self, method):
         length = int(self.headers.get("content-length") or 0)
         content = self.rfile.read(length)
         path = self.path.partition("?")[0]
@@ -79,18 +75,17 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send(*made) if isinstance(made, tuple) else self.send(made)
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.answer("get")
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         self.answer("post")
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    double: Providers
 
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_):
         "A client that went away is no news."
 
 
@@ -110,7 +105,7 @@ class Providers:
     answered: Counter[str] = field(default_factory=Counter)  # custom id -> times
     direct: list[Any] = field(default_factory=list)  # questions that were put by themselves
 
-    def __enter__(self) -> Providers:
+    def __enter__(self):
         self.lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.double = self
@@ -119,11 +114,11 @@ class Providers:
         self.address = {"openai": f"{self.url}/v1", "anthropic": self.url}
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_):
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, method: str, path: str, content: bytes) -> Any:
+    def answer(self, method, path, content):
         "What is sent; None: nothing."
         *_, place, last = f"/{path}".rsplit("/", 2)
         if path == "/v1/chat/completions":
@@ -155,14 +150,14 @@ class Providers:
             one.looks += 1
         return self.told(provider, one)
 
-    def model(self) -> dict[str, Any]:
+    def model(self):
         "The card of Anthropic's model."
         made = {"id": "tiny", "type": "model", "display_name": "Tiny", "lifecycle": "active"}
         return json.loads(
             ModelInfo.model_validate(made | {"created_at": "2026-01-01T00:00:00Z"}).to_json()
         )
 
-    def keep(self, content: bytes) -> dict[str, Any]:
+    def keep(self, content):
         "A file that is uploaded, within its form."
         name = f"up-{len(self.files)}"
         self.files[name] = content.partition(b"\r\n\r\n")[2]
@@ -170,7 +165,7 @@ class Providers:
         made |= {"bytes": len(content), "created_at": 0, "filename": "requests.jsonl"}
         return FileObject.model_validate(made).to_dict()
 
-    def create(self, provider: str, content: bytes) -> Any:
+    def create(self, provider, content):
         "A new batch; the first ones may be told to nobody."
         told = json.loads(content)
         if provider == "openai":
@@ -193,18 +188,18 @@ class Providers:
             return None
         return self.told(provider, one)
 
-    def listed(self, provider: str) -> dict[str, Any]:
+    def listed(self, provider):
         "All batches of a provider, the newest first."
         return {"data": [self.told(provider, each) for each in self.held[::-1]], "has_more": False}
 
-    def has_ended(self, one: Held) -> bool:
+    def has_ended(self, one):
         return one.looks > self.looks or one.cancelled and one.looks > one.since
 
-    def fails(self, one: Held, at: int) -> bool:
+    def fails(self, one, at):
         "Whether a request of a batch fails."
         return one.cancelled or at % self.every == self.every - 1
 
-    def told(self, provider: str, one: Held) -> dict[str, Any]:
+    def told(self, provider, one):
         "A batch as its provider tells of it."
         ended, count = self.has_ended(one), len(one.asked)
         failed = sum(self.fails(one, at) for at in range(count))
@@ -241,7 +236,7 @@ class Providers:
         made |= {"processing_status": "ended"} if ended else {}
         return json.loads(MessageBatch.model_validate(made).to_json())
 
-    def results(self, one: Held, kind: str) -> bytes:
+    def results(self, one, kind):
         "Lines in reverse, the last one twice; what succeeds is counted once for each batch."
         good, bad = [], []
         for at, (key, body) in enumerate(one.asked.items()):
@@ -254,7 +249,7 @@ class Providers:
         lines = good if kind.endswith("out") else good + bad
         return b"\n".join(reversed(lines + lines[:1]))
 
-    def line(self, kind: str, key: str, body: Any, at: int, one: Held) -> bytes:
+    def line(self, kind, key, body, at, one):
         "One result."
         failed = self.fails(one, at)
         if kind != "anthropic":

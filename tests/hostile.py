@@ -1,13 +1,10 @@
 "Payloads of strangers, a reader that looks for anything that could act, and a browser that would."
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,17 +18,17 @@ _PAYLOADS = json.loads((Path(__file__).parent / "data" / "payloads.json").read_t
 NAMES = _PAYLOADS["names"]
 
 
-def markdown_payloads(secret: Path) -> list[str]:
+def markdown_payloads(secret):
     "Prose of a report that tries to act, or to read a file."
     return [each.replace("SECRET-FILE", str(secret)) for each in _PAYLOADS["markdown"]]
 
 
-def html_payloads() -> list[str]:
+def html_payloads():
     "Outputs of kind HTML that try to act."
     return _PAYLOADS["html"]
 
 
-def local_form(given: dict[str, str]) -> bool:
+def local_form(given):
     "Whether a form leads to the search of the site."
     return given.get("action", "") in ("", "#", "search.html") or given["action"].endswith(
         "/search.html"
@@ -53,11 +50,11 @@ class Looker(HTMLParser):
         "background",
     }
 
-    def __init__(self, own_scripts: Iterable[str]) -> None:
+    def __init__(self, own_scripts):
         super().__init__()
         self.own, self.found, self.script = set(own_scripts), [], None
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attributes):
         given = {name: value or "" for name, value in attributes}
         local = not re.match(r"(?i)\s*[a-z][a-z0-9+.-]*:|//", given.get("src", ""))
         if tag == "script":
@@ -80,18 +77,18 @@ class Looker(HTMLParser):
             if name == "style" and re.search(r"url|position|@|expression", value):
                 self.found.append(f"{tag} style={value[:40]}")
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self.script is not None:
             self.script += data
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag == "script" and self.script is not None:
             script, self.script = re.sub(r"(?<=pagename = )'[^']*'", "", self.script), None
             if script.strip() not in self.own:
                 self.found.append(f"script {script[:60]}")
 
 
-def what_could_act(page: str, own_scripts: Iterable[str] = ()) -> list[str]:
+def what_could_act(page, own_scripts=()):
     "Scripts, handlers, addresses and frames of a page that are not the site's own."
     looker = Looker(own_scripts)
     looker.feed(page)
@@ -99,14 +96,14 @@ def what_could_act(page: str, own_scripts: Iterable[str] = ()) -> list[str]:
     return looker.found
 
 
-def browser() -> str | None:
+def browser():
     "A browser, where there is one."
     return next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
     )
 
 
-def seen_by_a_browser(address: str) -> tuple[str, str]:
+def seen_by_a_browser(address):
     "The page after its scripts have run, and what the browser said of them."
     with tempfile.TemporaryDirectory() as profile:
         flags = "headless no-sandbox disable-gpu disable-background-networking disable-sync"

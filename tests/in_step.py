@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 
-def snapshot() -> dict[str, bytes]:
+def snapshot():
     "Contents of the notebooks and of what is made from them."
     files = [*ROOT.glob("nbs/**/*.ipynb"), *ROOT.glob("cogbias/**/*.py"), ROOT / "README.md"]
     return {
@@ -18,7 +18,7 @@ def snapshot() -> dict[str, bytes]:
     }
 
 
-def main() -> None:
+def main():
     before = snapshot()
     programs = Path(sys.executable).parent
     subprocess.run(

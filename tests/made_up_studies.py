@@ -1,7 +1,5 @@
 "Studies with a known true effect, of single answers or probabilities, made without the package."
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +22,7 @@ FOUND = ("present", "better")
 class World:
     "The prompts of a headline, with how each is answered at a true effect."
 
-    def __init__(self, name: str, exact: bool) -> None:
+    def __init__(self, name, exact):
         self.paradigm, self.exact = paradigm(name), exact
         self.contrast: Contrast = replace(self.paradigm.headline, by=())
         self.items = selected(self.paradigm.items(), self.contrast).reset_index(drop=True)
@@ -33,7 +31,7 @@ class World:
         self.side = np.where(self.items["condition"] == self.contrast.treatment, 1.0, -1.0)
         self.labels = [[each["label"] for each in shown] for shown in self.items["options"]]
 
-    def draw(self, effect: float, draws: np.random.Generator) -> list[np.ndarray]:
+    def draw(self, effect, draws):
         "Probability of each option of each prompt, in one study."
         if self.contrast.outcome == "right":
             return self._bets(effect, draws)
@@ -42,7 +40,7 @@ class World:
             return self._choices(effect + apart)
         return self._numbers(effect, apart, draws)
 
-    def _choices(self, effect: np.ndarray) -> list[np.ndarray]:
+    def _choices(self, effect):
         "The target has one half, more under treatment and less under control."
         weights = self.contrast.weights or {}
         reach = sum(map(abs, weights.values())) or 1.0
@@ -56,9 +54,7 @@ class World:
             for shown, p in zip(self.items["options"], share)
         ]
 
-    def _numbers(
-        self, effect: float, apart: np.ndarray, draws: np.random.Generator
-    ) -> list[np.ndarray]:
+    def _numbers(self, effect, apart, draws):
         "The middle of the range, moved; of a single answer, with a sixth of the range as noise."
         values = [np.array([each["value"] for each in shown]) for shown in self.items["options"]]
         low, high = (np.array([end(each) for each in values]) for end in (min, max))
@@ -75,7 +71,7 @@ class World:
             mean = mean + draws.normal(0, 1, len(mean)) * span / 6
         return [_between(options, each, self.exact) for options, each in zip(values, mean)]
 
-    def _bets(self, effect: float, draws: np.random.Generator) -> list[np.ndarray]:
+    def _bets(self, effect, draws):
         "A pair is known, or all of its questions are guessed."
         asked = zip(self.items["options"], self.items["right"])
         right = [each["label"] for shown, role in asked for each in shown if each["role"] == role]
@@ -89,7 +85,7 @@ class World:
             found.append(chosen.astype(float))
         return found
 
-    def trials(self, effect: float, number: int) -> pd.DataFrame:
+    def trials(self, effect, number):
         "The answers of one participant."
         draws = np.random.default_rng(number)
         shares = self.draw(effect, draws)
@@ -106,7 +102,7 @@ class World:
         return table.assign(method="text", p=None, choice=choice)
 
 
-def _between(options: np.ndarray, value: float, exact: bool) -> np.ndarray:
+def _between(options, value, exact):
     "Probabilities of options with this mean; all on the nearest, of a single answer."
     if not exact:
         return (np.arange(len(options)) == np.abs(options - value).argmin()).astype(float)
@@ -118,7 +114,7 @@ def _between(options: np.ndarray, value: float, exact: bool) -> np.ndarray:
     return shares
 
 
-def verdicts(name: str, exact: bool, effect: float, studies: int) -> pd.Series:
+def verdicts(name, exact, effect, studies):
     "What a run would say of participants with this true effect, each of whom is a family."
     world, rows = World(name, exact), []
     for number in range(studies):

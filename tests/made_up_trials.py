@@ -2,14 +2,14 @@
 
 import pandas as pd
 
-from cogbias.design import Contrast, Paradigm
+from cogbias.design import Paradigm
 from cogbias.tables import TRIALS
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
 FACTORS = ("wording", "rational", "split", "order_group", "anchor", "truth")
 
 
-def around(items: pd.DataFrame, *contrasts: Contrast, **more: object) -> Paradigm:
+def around(items, *contrasts, **more):
     "A paradigm around some items."
     text = dict.fromkeys(("title", "bias", "summary", "norm", "positive", "source"), "")
     factors = {name: "" for name in FACTORS if name in items}
@@ -17,7 +17,7 @@ def around(items: pd.DataFrame, *contrasts: Contrast, **more: object) -> Paradig
     return Paradigm(items=lambda: items, contrasts=contrasts, **known)
 
 
-def told(items: pd.DataFrame, repeats: int = 1, **columns: object) -> pd.DataFrame:
+def told(items, repeats=1, **columns):
     "Trials of one participant, every prompt put some times."
     table = pd.concat([items[KEYS].assign(repeat=k) for k in range(repeats)], ignore_index=True)
     table = table.assign(participant="made up", backend="made", model="up", status="ok", attempt=1)

@@ -8,8 +8,6 @@ over llama-server, and that layer is imitated as far as the client goes, which n
         double.received[-1].body["options"]
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -17,7 +15,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,7 +64,7 @@ class Received(NamedTuple):
 class Refused(Exception):
     "A request that is answered by an error body."
 
-    def __init__(self, status: int, message: str):
+    def __init__(self, status, message):
         super().__init__(message)
         self.status = status
 
@@ -77,10 +74,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     protocol_version, disable_nagle_algorithm, wbufsize = "HTTP/1.1", True, 65536
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         "Stay quiet."
 
-    def _json(self, status: int, body: Mapping[str, Any]) -> None:
+    def _json(self, status, body):
         sent = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json; charset=utf-8")
@@ -88,11 +85,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(sent)
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         pages = self.server.double.pages()
         self._json(200 if self.path in pages else 404, pages.get(self.path, {"error": "not found"}))
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.double.received.append(Received(self.path, body, headers))
@@ -106,9 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     request_queue_size, daemon_threads = 128, True
-    double: OllamaDouble
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request, client_address):
         "Stay quiet about clients that hang up."
 
 
@@ -124,7 +120,7 @@ class OllamaDouble:
     received: list[Received] = field(default_factory=list)  # the POST requests, in order
     generations: int = 0  # how many were begun
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         weights = Path(self.gguf).read_bytes()
         self.size, self.digest = len(weights), hashlib.sha256(weights).hexdigest()
         with urllib.request.urlopen(f"{self.upstream}/v1/models", timeout=60) as response:
@@ -135,25 +131,25 @@ class OllamaDouble:
         self._server.double = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> OllamaDouble:
+    def __enter__(self):
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_):
         self._server.shutdown()
         self._server.server_close()
 
-    def sent(self, path: str) -> list[dict[str, Any]]:
+    def sent(self, path):
         "Bodies of the requests to a path."
         return [each.body for each in self.received if each.path == path]
 
     # --- what is said of the model
 
-    def _remote(self) -> dict[str, str]:
+    def _remote(self):
         host = self.quirks.remote_host
         return {"remote_host": host, "remote_model": self.name} if host else {}
 
-    def pages(self) -> dict[str, dict[str, Any]]:
+    def pages(self):
         "What is answered to GET."
         details = {
             **{"parent_model": "", "format": "gguf", "family": "llama", "families": ["llama"]},
@@ -169,7 +165,7 @@ class OllamaDouble:
             "/api/ps": {"models": loaded if self._context else []},
         }
 
-    def _shown(self) -> dict[str, Any]:
+    def _shown(self):
         info = {
             "general.architecture": "llama",
             "general.parameter_count": self.meta["n_params"],
@@ -189,7 +185,7 @@ class OllamaDouble:
 
     # --- what is generated
 
-    def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, path, body):
         "What is answered to POST."
         if path not in ("/api/chat", "/api/generate", "/api/show"):
             raise Refused(404, "not found")
@@ -210,7 +206,7 @@ class OllamaDouble:
             return self._generated(chat, body, number)
 
     @contextmanager
-    def _turn(self) -> Iterator[int]:
+    def _turn(self):
         "A place among the parallel generations, once it is free; the number of the generation."
         with self._lock:
             self.generations += 1
@@ -230,7 +226,7 @@ class OllamaDouble:
             with self._lock:
                 self._waiting -= 1
 
-    def _ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _ask(self, path, body):
         "What the upstream answers; its errors become ours."
         head = {"Content-Type": "application/json"}
         request = urllib.request.Request(self.upstream + path, json.dumps(body).encode(), head)
@@ -241,7 +237,7 @@ class OllamaDouble:
             said = json.loads(error.read() or b"{}").get("error", {})
             raise Refused(error.code, said.get("message", str(error))) from None
 
-    def _prompt(self, chat: bool, body: Mapping[str, Any]) -> str:
+    def _prompt(self, chat, body):
         "The text that the model is shown."
         if body.get("raw"):
             return body["prompt"]
@@ -252,7 +248,7 @@ class OllamaDouble:
         before = self._ask("/apply-template", {"messages": messages[:-1], **told})["prompt"]
         return f"{before}{messages[-1]['content']}<|im_end|>\n<|im_start|>assistant\n"
 
-    def _fitted(self, prompt: str, options: Mapping[str, Any]) -> str | list[int]:
+    def _fitted(self, prompt, options):
         "The prompt, cut in the middle, as far as `num_keep` allows, where it exceeds the context."
         tokens = self._ask("/tokenize", {"content": prompt, "add_special": True})["tokens"]
         if len(tokens) < self._context:
@@ -262,7 +258,7 @@ class OllamaDouble:
         rest = self._context - max((self._context - keep) // 2, 1) - keep
         return tokens[:keep] + tokens[len(tokens) - rest :]
 
-    def _generated(self, chat: bool, body: Mapping[str, Any], number: int) -> dict[str, Any]:
+    def _generated(self, chat, body, number):
         options = OPTIONS | (body.get("options") or {})
         self._context = min(int(options["num_ctx"]), self.meta["n_ctx"])
         sent = {UPSTREAM_NAMES.get(name, name): value for name, value in options.items()}
@@ -301,7 +297,7 @@ class OllamaDouble:
             "eval_count": timings["predicted_n"],
         }
 
-    def _token(self, token: Mapping[str, Any], top: bool) -> dict[str, Any]:
+    def _token(self, token, top):
         "A log-probability as Ollama writes it: no text for special tokens, and no ids."
         logprob = token["logprob"] if "logprob" in token else math.log(max(token["prob"], 1e-300))
         told = {"token": token["token"], "logprob": logprob}
@@ -314,5 +310,5 @@ class OllamaDouble:
         return told
 
 
-def _one_of(every: int, number: int) -> bool:
+def _one_of(every, number):
     return bool(every) and number % every == 0

@@ -1,7 +1,5 @@
 """A bias in a text file, as the tests of own designs change it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -73,7 +71,7 @@ b,treatment,Own a pen?,sell,keep,B
 """
 
 
-def written(folder: Path, files: dict[str, str] = FILES) -> Path:
+def written(folder, files=FILES):
     "The files in a folder; the declaration among them."
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -81,7 +79,7 @@ def written(folder: Path, files: dict[str, str] = FILES) -> Path:
     return folder / next(name for name in files if name.endswith(".toml"))
 
 
-def said(*arguments: str, status: int = 0) -> str:
+def said(*arguments, status=0):
     "What a command prints, on both streams."
     done = CliRunner().invoke(app, list(arguments))
     assert done.exit_code == status, (arguments, done.output, done.exception)

@@ -7,27 +7,26 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 MISSING = "no llama-server here: run 'make llama', or set COGBIAS_LLAMA_SERVER to one"
 
 
-def llama_server_binary() -> str | None:
+def llama_server_binary():
     "The executable, or None."
     named = os.environ.get("COGBIAS_LLAMA_SERVER")
     return named if named and Path(named).exists() else shutil.which("llama-server")
 
 
-def free_port() -> int:
+def free_port():
     "A port that nobody listens on."
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
 
 
-def wait_for(url: str, process: subprocess.Popen, seconds: float = 60) -> None:
+def wait_for(url, process, seconds=60):
     "Wait until a server answers; say what it printed when it dies instead."
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -45,9 +44,7 @@ def wait_for(url: str, process: subprocess.Popen, seconds: float = 60) -> None:
 
 
 @contextmanager
-def llama_server(
-    gguf: Path | str, *arguments: str, slots: int = 4, alias: str = "tiny"
-) -> Iterator[str]:
+def llama_server(gguf, *arguments, slots=4, alias="tiny"):
     "Serve a GGUF file; yields the address without /v1."
     port = free_port()
     command = [

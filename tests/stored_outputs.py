@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,14 +23,14 @@ DECIMAL = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?")
 LEFT_OUT = re.compile(r"#\|\s*(eval: false|slow)")
 
 
-def text(cell: Any) -> str:
+def text(cell):
     "The words of a cell's outputs, without bars and what differs from run to run."
     outputs = [each for each in cell.get("outputs", []) if each.get("name") != "stderr"]
     said = [each.get("text") or each.get("data", {}).get("text/plain", "") for each in outputs]
     return " ".join(VARIES.sub("", "".join("".join(each) for each in said)).split())
 
 
-def same(stored: str, given: str) -> bool:
+def same(stored, given):
     "Whether two texts agree, their decimal numbers to four digits and however they are spaced."
     words = [DECIMAL.sub("#", each).replace(" ", "") for each in (stored, given)]
     if words[0] != words[1]:
@@ -40,7 +39,7 @@ def same(stored: str, given: str) -> bool:
     return all(np.isclose(float(one), float(other), 1e-4, 1e-6) for one, other in pairs)
 
 
-def differences(stored: list[Any], executed: list[Any]) -> list[str]:
+def differences(stored, executed):
     """What cells gave otherwise than is stored; nothing is compared where nothing is stored.
 
     A cell that was not run still has the outputs that it had.
@@ -54,7 +53,7 @@ def differences(stored: list[Any], executed: list[Any]) -> list[str]:
     ]
 
 
-def store(path: Path) -> None:
+def store(path):
     "Execute a notebook in Jupyter and keep the outputs of every cell that tests run."
     import nbformat
     from nbclient import NotebookClient
@@ -64,7 +63,11 @@ def store(path: Path) -> None:
     executed = nbformat.from_dict({**notebook, "cells": run})
     place = {"metadata": {"path": str(path.parent)}}
     NotebookClient(executed, timeout=600, resources=place).execute()
-    outputs = {cell.id: cell.outputs for cell in executed.cells if cell.cell_type == "code"}
+    outputs = {  # warnings tell of the machine
+        cell.id: [each for each in cell.outputs if each.get("name") != "stderr"]
+        for cell in executed.cells
+        if cell.cell_type == "code"
+    }
     for cell in notebook.cells:
         if cell.id in outputs:
             cell.outputs = outputs[cell.id]

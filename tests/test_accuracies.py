@@ -1,7 +1,5 @@
 "Accuracies: their ground truths through the registry, their words, their place in a report."
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -18,12 +16,12 @@ BETS = ("bets/coin", "bets/dice", "bets/card")
 
 
 @cache
-def items_of(name: str, **settings: object) -> pd.DataFrame:
+def items_of(name, **settings):
     "The published items of a paradigm; read them, do not change them."
     return paradigm(name).items(**{"item_sets": ("published",)} | settings)
 
 
-def told(items: pd.DataFrame, say: object) -> pd.DataFrame:
+def told(items, say):
     "Trials of somebody who gives every role of a question a probability: say(item)."
     p = []
     for item in items.to_dict("records"):
@@ -32,7 +30,7 @@ def told(items: pd.DataFrame, say: object) -> pd.DataFrame:
     return exact_trials("rational", items).assign(p=p)
 
 
-def encoded(items: pd.DataFrame, score: object) -> pd.DataFrame:
+def encoded(items, score):
     "Trials of an encoder whose raw scores have this logistic function: score(item), by role."
     trials = told(items, score)
     raw = [{label: float(np.log(s / (1 - s))) for label, s in p.items()} for p in trials["p"]]
@@ -40,12 +38,12 @@ def encoded(items: pd.DataFrame, score: object) -> pd.DataFrame:
     return trials.assign(logits=raw, p=spread, method="encoder")
 
 
-def whole(effects: pd.DataFrame) -> pd.DataFrame:
+def whole(effects):
     "Rows over all prompts, by measure."
     return effects[effects["group"] == "all"].drop_duplicates("measure").set_index("measure")
 
 
-def estimated(name: str, items: pd.DataFrame, trials: pd.DataFrame, **more: object) -> pd.DataFrame:
+def estimated(name, items, trials, **more):
     "The effects of one participant."
     return decide(estimate_effects(trials, items, paradigm(name), **more))
 
@@ -53,7 +51,7 @@ def estimated(name: str, items: pd.DataFrame, trials: pd.DataFrame, **more: obje
 # --- ground truths -----------------------------------------------------------------
 
 
-def with_sets(items: pd.DataFrame, chosen: tuple[str, ...]) -> pd.DataFrame:
+def with_sets(items, chosen):
     "Trials whose scores are high for these roles and low for all others."
     roles = {each["role"] for each in items["options"].iloc[0]}
     return encoded(items, lambda item: {role: 0.9 if role in chosen else 0.1 for role in roles})
@@ -115,7 +113,7 @@ def test_every_set_of_a_bet_under_every_ground_truth(chosen):
 # --- beliefs -------------------------------------------------------------------------
 
 
-def believing(belief: str) -> object:
+def believing(belief):
     "Somebody who holds the high or the low thing dear, or both the same, and acts on it."
     acts = {
         "high": {"win_high": "win", "win_low": "none"},
@@ -123,7 +121,7 @@ def believing(belief: str) -> object:
         "same": {"win_high": "none", "win_low": "none"},
     }[belief]
 
-    def say(item: dict) -> dict[str, float]:
+    def say(item):
         return {belief: 1.0} if item["condition"] == "value" else {acts[item["kind"]]: 1.0}
 
     return say
@@ -141,7 +139,7 @@ def test_bets_by_ones_own_values(name, belief, own, authors):
     assert found.loc["belief_conditioned", "estimate"] == own
     assert found.loc["right_share", "estimate"] == authors
     assert found.loc["belief_difference", "estimate"] == own - authors
-    assert "300 of 300 bets have a belief" in found.loc["belief_conditioned", "detail"]
+    assert "300 of 300 bets are about a pair" in found.loc["belief_conditioned", "detail"]
     same = "both objects are worth the same" in found.loc["belief_conditioned", "detail"]
     assert same == (belief == "same")
 
@@ -165,7 +163,7 @@ def test_the_published_z_test(name, right, asked, p):
     published = items[items["is_published"] & (items["split"] == "test")]["item_id"].tolist()
     lucky = set(published[:right])
 
-    def say(item: dict) -> dict[str, float]:
+    def say(item):
         wrong = "lose" if item["condition"] == "bet" and item["right"] == "win" else "win"
         wrong = "low" if item["condition"] == "value" else wrong
         return {item["right"] if item["item_id"] in lucky else wrong: 1.0}
@@ -232,7 +230,7 @@ def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
 # --- answers of which only a part can be read ------------------------------------------
 
 
-def read_where(items: pd.DataFrame, say: object, readable: object) -> pd.DataFrame:
+def read_where(items, say, readable):
     "Trials of somebody whose answers can be read where readable(item) says so."
     there = np.array([bool(readable(item)) for item in items.to_dict("records")])
     trials = told(items, say)
@@ -240,12 +238,12 @@ def read_where(items: pd.DataFrame, say: object, readable: object) -> pd.DataFra
     return trials.assign(status=status, p=trials["p"].where(there, None))
 
 
-def dear_kind_first(item: dict) -> bool:
+def dear_kind_first(item):
     "Readable throughout where the dear thing can be won, else where 'no bet' stands first."
     return item["kind"] == "win_high" or item["options"][0]["role"] == "none"
 
 
-def only_where_wrong(item: dict) -> bool:
+def only_where_wrong(item):
     "Only bets that are worth taking."
     return item["kind"] == "win_high"
 
@@ -258,11 +256,11 @@ GAINS = {
 FIRST_SIDE = {1: "win", 2: "lose"}  # layout -> role of the first side, where the dear thing is won
 
 
-def never_bets(item: dict) -> dict[str, float]:
+def never_bets(item):
     return {"none": 1.0}
 
 
-def knows_the_type(item: dict) -> dict[str, float]:
+def knows_the_type(item):
     return {FIRST_SIDE.get(item["layout"], "none"): 1.0}
 
 
@@ -296,7 +294,7 @@ def test_preferences_among_things_do_not_pass_for_knowledge_of_their_prices():
     "A ranking that knows no price is right in 20 of 25 pairs; questions about one thing agree."
     items = items_of("bets/value", orders="published", splits=("test",))
 
-    def say(item: dict) -> dict[str, float]:
+    def say(item):
         places = [RANKED.index(each) if each in RANKED else 9 for each in item["pair"].split("/")]
         return {"high" if places[0] < places[1] else "low": 1.0}
 

@@ -49,14 +49,14 @@ def model(tmp_path_factory):
     return f"command/{sys.executable} {file}"
 
 
-def called(*arguments: object) -> str:
+def called(*arguments):
     "What a command prints."
     found = CliRunner().invoke(app, [str(each) for each in arguments])
     assert found.exit_code == 0, (found.output, found.exception)
     return found.output
 
 
-def planted(name: str) -> float:
+def planted(name):
     "What the arm `opposite` does to the headline."
     asked = cb.paradigm(name)
     human, calm = (
@@ -66,7 +66,7 @@ def planted(name: str) -> float:
     return (1 - KEPT) * (calm - human)
 
 
-def check_effects_of_arms(folder, model: str) -> None:
+def check_effects_of_arms(folder, model):
     "The planted effect lies within the interval, and nothing else is found."
     found = compare(folder).arms
     assert len(found) == 4 and set(found["second"]) == {f"{model} arm=control"}
@@ -192,7 +192,7 @@ def test_faults_of_arms_are_one_line(arms):
 def test_a_function_is_told_in_each_arm(tmp_path):
     heard = []
 
-    def model(prompt: str) -> str:
+    def model(prompt):
         heard.append(prompt)
         return "A"
 
@@ -211,7 +211,7 @@ def test_a_function_is_told_in_each_arm(tmp_path):
 def test_an_instruction_does_not_stand_where_a_choice_is_read_from_reasoning(tmp_path):
     heard = []
 
-    def model(prompt: str) -> str:
+    def model(prompt):
         heard.append(prompt)
         return "A"
 

@@ -1,15 +1,10 @@
 """Batches: nothing is lost, doubled or paid twice, wherever a run is killed."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from calls import command, refused
@@ -21,25 +16,25 @@ from cogbias.planning.plans import plan_run
 from cogbias.running.status import folder_status
 from cogbias.running import studies
 from cogbias.running.studies import cancel_study, run_study
-from cogbias.study import Study, make_study
+from cogbias.study import make_study
 
 PROVIDERS = ("openai", "anthropic")
 POINTS = ("intent", "uploaded", "created", "polled", "stored")  # of the journal
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     "Look often."
     monkeypatch.setattr(batches, "PAUSES", (0.01, 0.05))
     monkeypatch.setattr(batches, "SETTLES", 0.01)
 
 
 @pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> str:
+def provider(request):
     return request.param
 
 
-def study_of(provider: str, double: Providers, **more: Any) -> Study:
+def study_of(provider, double, **more):
     "Some prompts of two paradigms, at a price of 1 usd a million tokens."
     name = f"{provider}/tiny"
     return make_study(
@@ -56,13 +51,13 @@ def study_of(provider: str, double: Providers, **more: Any) -> Study:
     )
 
 
-def run(study: Study, outputs: Path) -> list[str]:
+def run(study, outputs):
     "Ask what is missing; lines of failures, and the limit that stopped it."
     cells, failed, limit = studies._collected(study, outputs, 1, None, False, False)
     return failed + [limit] * bool(limit)
 
 
-def in_a_copy(what: Any) -> int:
+def in_a_copy(what):
     "The status with which a copy of this process ends that does something."
     if not (child := os.fork()):
         try:
@@ -73,28 +68,28 @@ def in_a_copy(what: Any) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def kill_at(point: str, early: bool) -> None:
+def kill_at(point, early):
     "Have this process killed at a point of the journal, before or after that is written."
     write, intend, looked = batches.journal, batches._Asking.intend, []
 
-    def here(name: str) -> None:
+    def here(name):
         if name == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def of(now: dict[str, Any]) -> str:
+    def of(now):
         if "server_id" in now:
             looked.append(now)
             return "created" if len(looked) == 1 else "polled"
         return "uploaded" if "file_id" in now else "stored" if "ended" in now else ""
 
-    def journal(folder: Folder, batch_id: int, **now: Any) -> None:
+    def journal(folder, batch_id, **now):
         name = of(now)
         if early:
             here(name)
         write(folder, batch_id, **now)
         here(name)
 
-    def intended(self: Any, ids: list[str]) -> Any:
+    def intended(self, ids):
         if early:
             here("intent")
         entry = intend(self, ids)
@@ -104,10 +99,10 @@ def kill_at(point: str, early: bool) -> None:
     batches.journal, batches._Asking.intend = journal, intended
 
 
-def killed(study: Study, outputs: Path, point: str, early: bool) -> None:
+def killed(study, outputs, point, early):
     "Run a study in a copy that is killed on the way."
 
-    def killing() -> None:
+    def killing():
         kill_at(point, early)
         run(study, outputs)
 
@@ -115,7 +110,7 @@ def killed(study: Study, outputs: Path, point: str, early: bool) -> None:
     assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-def finished(study: Study, outputs: Path, double: Providers) -> None:
+def finished(study, outputs, double):
     "Run until nothing is missing; then each request was answered once, and paid once, at half."
     for _ in range(6):
         failed = run(study, outputs)
@@ -133,7 +128,7 @@ def finished(study: Study, outputs: Path, double: Providers) -> None:
     assert held.paid <= (24 * 22 / 2 + probes) / 1e6 + 1e-9
 
 
-def test_answers_come_in_batches_at_half_the_price(provider: str, tmp_path: Path) -> None:
+def test_answers_come_in_batches_at_half_the_price(provider, tmp_path):
     with Providers() as double:
         study = study_of(provider, double)
         full = plan_run(replace(study, batch=False), tmp_path / "none").cells["usd"].sum()
@@ -145,7 +140,7 @@ def test_answers_come_in_batches_at_half_the_price(provider: str, tmp_path: Path
         assert not any("custom_id" in body for body in double.direct)
 
 
-def test_each_arm_is_told_in_its_batch(provider: str, tmp_path: Path) -> None:
+def test_each_arm_is_told_in_its_batch(provider, tmp_path):
     with Providers() as double:
         arms = {"none": "", "warned": "Take your time."}
         run(study_of(provider, double, paradigms=["classic/framing"], arms=arms), tmp_path)
@@ -155,7 +150,7 @@ def test_each_arm_is_told_in_its_batch(provider: str, tmp_path: Path) -> None:
     assert told == [[False] * 12, [True] * 12]
 
 
-def test_no_key_is_stored(provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_is_stored(provider, tmp_path, monkeypatch):
     "Though the provider repeats it in its results."
     monkeypatch.setenv(f"{provider.upper()}_API_KEY", key := "correct-horse-battery-9")
     with Providers() as double:
@@ -167,12 +162,12 @@ def test_no_key_is_stored(provider: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("expire", [True, False])
-def test_what_expires_is_asked_again(provider: str, tmp_path: Path, expire: bool) -> None:
+def test_what_expires_is_asked_again(provider, tmp_path, expire):
     with Providers(expire=expire, every=3) as double:
         finished(study_of(provider, double), tmp_path, double)
 
 
-def test_one_kill_at_each_point_of_the_journal(provider: str, tmp_path: Path) -> None:
+def test_one_kill_at_each_point_of_the_journal(provider, tmp_path):
     "One folder, five runs that are killed, and then one that ends."
     with Providers() as double:
         study = study_of(provider, double)
@@ -183,7 +178,7 @@ def test_one_kill_at_each_point_of_the_journal(provider: str, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
-def test_fifty_kills(provider: str, tmp_path: Path, point: str) -> None:
+def test_fifty_kills(provider, tmp_path, point):
     "Five at each point for each provider, before or after the row, connections lost at times."
     for number in range(5):
         draw = random.Random(f"{provider} {point} {number}")
@@ -193,19 +188,19 @@ def test_fifty_kills(provider: str, tmp_path: Path, point: str) -> None:
             finished(study_of(provider, double), outputs, double)
 
 
-def test_a_lost_answer_to_a_creation_makes_no_second_batch(provider: str, tmp_path: Path) -> None:
+def test_a_lost_answer_to_a_creation_makes_no_second_batch(provider, tmp_path):
     with Providers(lose=1) as double:
         run(study_of(provider, double), tmp_path)
         assert len(double.held) == 1
 
 
-def test_a_server_that_keeps_no_marks_knows_it_by_its_file(tmp_path: Path) -> None:
+def test_a_server_that_keeps_no_marks_knows_it_by_its_file(tmp_path):
     with Providers(lose=1, keeps_marks=False) as double:
         run(study_of("openai", double), tmp_path)
         assert len(double.held) == 1
 
 
-def test_a_batch_that_is_not_known_for_a_moment_is_not_lost(provider: str, tmp_path: Path) -> None:
+def test_a_batch_that_is_not_known_for_a_moment_is_not_lost(provider, tmp_path):
     with Providers() as double:
         study = study_of(provider, double)
         killed(study, tmp_path, "created", early=False)
@@ -215,22 +210,7 @@ def test_a_batch_that_is_not_known_for_a_moment_is_not_lost(provider: str, tmp_p
         finished(study, tmp_path, double)
 
 
-def test_somebody_elses_batch_of_the_same_size_is_not_ours(tmp_path: Path) -> None:
-    "Anthropic keeps no mark: two batches fit, and their results tell which is ours."
-    with Providers(every=10**6) as double:
-        study = study_of("anthropic", double)
-        killed(study, tmp_path, "created", early=True)
-        ours = double.held[0]
-        theirs = {f"theirs{at}": body for at, body in enumerate(ours.asked.values())}
-        double.held.append(replace(ours, number=1, asked=theirs))
-        assert run(study, tmp_path) == []
-        with Folder(tmp_path) as folder:
-            assert folder.rows("select server_id from batches") == [("msgbatch_0",)]
-            assert len(trials(folder)) == 24
-        assert len(double.held) == 2
-
-
-def test_a_smaller_study_does_not_lose_the_rest(tmp_path: Path) -> None:
+def test_a_smaller_study_does_not_lose_the_rest(tmp_path):
     "Results that nobody asks for now are stored by a run that does."
     with Providers(every=10**6) as double:
         study = study_of("openai", double)
@@ -241,12 +221,12 @@ def test_a_smaller_study_does_not_lose_the_rest(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def left_running(provider: str, tmp_path: Path) -> Iterator[tuple[Providers, Study]]:
+def left_running(provider, tmp_path):
     "A study whose run was interrupted while it waited."
     with Providers(looks=10**6) as double:
         study = study_of(provider, double)
 
-        def interrupted(number: float) -> None:
+        def interrupted(number):
             raise KeyboardInterrupt
 
         with pytest.MonkeyPatch.context() as patch:
@@ -256,9 +236,7 @@ def left_running(provider: str, tmp_path: Path) -> Iterator[tuple[Providers, Stu
         yield double, study
 
 
-def test_an_interrupt_leaves_it_running(
-    left_running: tuple[Providers, Study], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_leaves_it_running(left_running, tmp_path, capsys):
     double, study = left_running
     (line,) = folder_status(tmp_path).batches
     assert "of 24 requests is running, until 20" in line and line in folder_status(tmp_path).lines
@@ -272,9 +250,7 @@ def test_an_interrupt_leaves_it_running(
     finished(study, tmp_path, double)
 
 
-def test_cancel_ends_it_and_the_rest_is_asked_again(
-    left_running: tuple[Providers, Study], tmp_path: Path
-) -> None:
+def test_cancel_ends_it_and_the_rest_is_asked_again(left_running, tmp_path):
     double, study = left_running
     (line,) = cancel_study(study, tmp_path)
     assert "is being canceled; run with --batch" in line and double.held[0].cancelled
@@ -285,7 +261,7 @@ def test_cancel_ends_it_and_the_rest_is_asked_again(
     finished(study, tmp_path, double)
 
 
-def test_one_process_waits_at_a_time(tmp_path: Path) -> None:
+def test_one_process_waits_at_a_time(tmp_path):
     with Providers(looks=10**6) as double:
         study = study_of("anthropic", double)
         threading.Thread(target=run, args=(study, tmp_path), daemon=True).start()
@@ -295,7 +271,7 @@ def test_one_process_waits_at_a_time(tmp_path: Path) -> None:
         double.looks = 0
 
 
-def test_a_server_without_batches_says_so(tmp_path: Path) -> None:
+def test_a_server_without_batches_says_so(tmp_path):
     with Providers(has_batches=False) as double:
         failed = run(study_of("openai", double), tmp_path)
         assert all(
@@ -305,13 +281,13 @@ def test_a_server_without_batches_says_so(tmp_path: Path) -> None:
             assert taken(folder, 0).in_flight == 0
 
 
-def test_a_limit_holds_for_a_batch(tmp_path: Path) -> None:
+def test_a_limit_holds_for_a_batch(tmp_path):
     with Providers() as double:
         study = study_of("anthropic", double, limits={"usd": 1e-5})
         assert "the limit of 1e-05 usd is reached" in run(study, tmp_path)[-1] and not double.held
 
 
-def test_two_steps_are_two_rounds_of_batches(tmp_path: Path) -> None:
+def test_two_steps_are_two_rounds_of_batches(tmp_path):
     with Providers(every=10**6) as double:
         study = study_of("anthropic", double, method="two_step", paradigms=["classic/framing"])
         assert run_study(study, tmp_path, reports=False).failed == []
@@ -322,7 +298,7 @@ def test_two_steps_are_two_rounds_of_batches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch", [True, False])
-def test_effort_is_stored_either_way(provider: str, tmp_path: Path, batch: bool) -> None:
+def test_effort_is_stored_either_way(provider, tmp_path, batch):
     with Providers(every=10**6) as double:
         study = study_of(provider, double, batch=batch, paradigms=["classic/framing"])
         named = {f"{provider}/tiny": {**study.participants[f"{provider}/tiny"], "think": "low"}}

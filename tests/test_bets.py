@@ -1,7 +1,5 @@
 """Bets: published counts and gains, what comes for free, what simulated participants score."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import combinations
 
@@ -30,13 +28,13 @@ GRID = {"item_sets": ("published", "fresh")}  # things crossed, in all layouts a
 
 
 @cache
-def asked(name: str, **settings: object) -> pd.DataFrame:
+def asked(name, **settings):
     "The items of a paradigm, made once: those of the grid, where nothing else is said."
     return paradigm(name).items(**GRID | settings)
 
 
 @cache
-def by_default(name: str) -> pd.DataFrame:
+def by_default(name):
     "The items of a paradigm with the arguments that it has by itself."
     return paradigm(name).items()
 
@@ -59,7 +57,7 @@ def test_the_lists_are_those_of_the_paper():
     )
 
 
-def published(name: str) -> pd.DataFrame:
+def published(name):
     "The published questions of all splits."
     table = asked(name, splits=("train", "dev", "test"))
     return table[table["is_published"]]
@@ -197,7 +195,7 @@ def test_a_hundred_pairs_that_share_nothing(name):
     assert again["item_id"].tolist() == table["item_id"].tolist()  # nothing is drawn
 
 
-def named(things) -> list[str]:
+def named(things):
     "All things of a set."
     return [*things.high, *things.low]
 
@@ -252,7 +250,7 @@ IN_ORDER = {"standard": 1 / 4, "strict": 1 / 4, "positive": 1 / 2, "non_negative
 NAMES = {"standard": "right_share"}
 
 
-def accuracies(name: str, who: str, **settings: object) -> dict[str, float]:
+def accuracies(name, who, **settings):
     "Accuracy of a simulated participant under every truth, from the effects table."
     table, made = asked(name, **settings), paradigm(name)
     found = estimate_effects(exact_trials(who, table), table, made)

@@ -1,14 +1,11 @@
 "Bounds of unreadable answers hold whatever was unreadable, and reach to the headline."
 
-from __future__ import annotations
-
 import numpy as np
-import pandas as pd
 import pytest
 from made_up_trials import around, told
 from tiers import every_few
 
-from cogbias.design import Contrast, Paradigm, paradigm
+from cogbias.design import Contrast, paradigm
 from cogbias.effects import estimate_effects
 from cogbias.effects.numbers import ESTIMATORS as OF_NUMBERS
 from cogbias.tables import item_table, option
@@ -17,7 +14,7 @@ RANGES = {"declared": [5, 60], "open": [None, None]}
 DRAWS = range(6)
 
 
-def questions(ends: list | None, turned: bool = False, clusters: int = 8) -> pd.DataFrame:
+def questions(ends, turned=False, clusters=8):
     "Number questions, two wordings in each condition; without ends, numbers to choose from."
     offered = [option(str(n), "", f"n{n}", float(n)) for n in (5, 20, 30, 60)]
     anchors = {"control": 10.0, "treatment": 50.0}
@@ -45,7 +42,7 @@ def questions(ends: list | None, turned: bool = False, clusters: int = 8) -> pd.
     )
 
 
-def lost_at_random(rng: np.random.Generator, trials: pd.DataFrame) -> np.ndarray:
+def lost_at_random(rng, trials):
     "Answers that cannot be read; sometimes a whole cell, sometimes a whole cluster."
     lost = rng.random(len(trials)) < rng.uniform(0.05, 0.5)
     cluster, condition = trials["cluster"], trials["condition"]
@@ -55,7 +52,7 @@ def lost_at_random(rng: np.random.Generator, trials: pd.DataFrame) -> np.ndarray
     return lost.to_numpy(bool)
 
 
-def ends_of(trials: pd.DataFrame, items: pd.DataFrame, here: Paradigm) -> pd.DataFrame:
+def ends_of(trials, items, here):
     "Headline, lower and upper bound."
     found = estimate_effects(trials, items, here)
     found = found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")
@@ -63,7 +60,7 @@ def ends_of(trials: pd.DataFrame, items: pd.DataFrame, here: Paradigm) -> pd.Dat
     return found.loc[[name, f"{name}_lower", f"{name}_upper"]]
 
 
-def refused(trials: pd.DataFrame, lost: np.ndarray) -> pd.DataFrame:
+def refused(trials, lost):
     "The trials, without the answers that cannot be read."
     return trials.assign(
         status=np.where(lost, "refusal", "ok"),
@@ -72,7 +69,7 @@ def refused(trials: pd.DataFrame, lost: np.ndarray) -> pd.DataFrame:
     )
 
 
-def contains(rows: pd.DataFrame) -> bool:
+def contains(rows):
     "Whether the bounds have the estimate between them, and their intervals the bounds."
     estimate, lower, upper = rows["estimate"]
     inside = lower - 1e-9 <= estimate <= upper + 1e-9

@@ -3,8 +3,6 @@
 Needs Debian's `chromium` and `chromium-driver`; skips with the reason where they are missing.
 """
 
-from __future__ import annotations
-
 from io import StringIO
 from pathlib import Path
 
@@ -22,26 +20,26 @@ THEMES = ("light", "dark")
 FAULTS = (Path(__file__).parent / "data" / "page_faults.js").read_text()
 
 
-def resize(browser: webdriver.Chrome, width: int) -> None:
+def resize(browser, width):
     "A window, or a telephone, of this width."
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
-def looks_at(page: str, number: int) -> list[tuple[int, str]]:
+def looks_at(page, number):
     "Widths and themes of a page: all, but of reports, which have one template, one in turn."
     everything = [(width, theme) for width in WIDTHS for theme in THEMES]
     report = page.startswith("results/participants/") and not page.endswith("/index.html")
     return [everything[number % len(everything)]] if report else everything
 
 
-def choose(browser: webdriver.Chrome, theme: str) -> None:
+def choose(browser, theme):
     "Have the reader's system prefer light or dark."
     prefers = [{"name": "prefers-color-scheme", "value": theme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": prefers})
 
 
-def faults(browser: webdriver.Chrome, page: Path, looks: list[tuple[int, str]]) -> list[str]:
+def faults(browser, page, looks):
     "What is wrong with a page, at some widths and in some themes."
     browser.get(page.resolve().as_uri())
     found = []
@@ -56,21 +54,21 @@ def faults(browser: webdriver.Chrome, page: Path, looks: list[tuple[int, str]]) 
 # ---- the answers behind a number
 
 
-def wait_for(browser: webdriver.Chrome, selector: str) -> list:
+def wait_for(browser, selector):
     "The elements of a page, as soon as a script has made them."
     return WebDriverWait(browser, 20).until(
         lambda page: page.find_elements("css selector", selector)
     )
 
 
-def words(browser: webdriver.Chrome, selector: str) -> list[str]:
+def words(browser, selector):
     "The texts of all elements, read at once: a script may make them anew at any time."
     wait_for(browser, selector)
     read = "return [...document.querySelectorAll(arguments[0])].map(each => each.innerText)"
     return browser.execute_script(read, selector)
 
 
-def choose_option(browser: webdriver.Chrome, label: int, option: int) -> None:
+def choose_option(browser, label, option):
     "Choose an option of one of the lists that say whose answers are shown."
     selector = f"#choice label:nth-child({label}) option:nth-child({option})"
     wait_for(browser, selector)[0].click()
@@ -81,7 +79,7 @@ def choose_option(browser: webdriver.Chrome, label: int, option: int) -> None:
     )
 
 
-def open_first_page(browser: webdriver.Chrome, site: Path, width: int, theme: str) -> None:
+def open_first_page(browser, site, width, theme):
     "The first page in one of the sizes and themes, with nothing said before."
     resize(browser, width)
     choose(browser, theme)
@@ -89,7 +87,7 @@ def open_first_page(browser: webdriver.Chrome, site: Path, width: int, theme: st
     browser.get((site / "index.html").resolve().as_uri())
 
 
-def saved(browser: webdriver.Chrome, number: int) -> pd.DataFrame:
+def saved(browser, number):
     "The table behind one of the buttons that save what is filtered."
     text = browser.execute_script(
         "return new Promise((found) => { const given = URL.createObjectURL;"
@@ -102,9 +100,7 @@ def saved(browser: webdriver.Chrome, number: int) -> pd.DataFrame:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_from_the_first_page_to_one_answer(
-    browser: webdriver.Chrome, site: Path, width: int, theme: str
-) -> None:
+def test_from_the_first_page_to_one_answer(browser, site, width, theme):
     open_first_page(browser, site, width, theme)
     wait_for(browser, ".matrix a.behind")[0].click()  # the first of three clicks
     assert len(wait_for(browser, ".prompts tbody tr")) > 10
@@ -130,9 +126,7 @@ def test_from_the_first_page_to_one_answer(
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (390, "light")])
-def test_from_the_first_page_to_two_participants(
-    browser: webdriver.Chrome, site: Path, width: int, theme: str
-) -> None:
+def test_from_the_first_page_to_two_participants(browser, site, width, theme):
     open_first_page(browser, site, width, theme)
     wait_for(browser, "main a[href='compare.html']")[0].click()
     links = wait_for(browser, "main li a:not([href*=people-as-published])")
@@ -150,11 +144,11 @@ def test_from_the_first_page_to_two_participants(
     assert browser.get_log("browser") == []
 
 
-def test_the_keyboard_reaches_an_answer(browser: webdriver.Chrome, site: Path) -> None:
-    def focused() -> str:
+def test_the_keyboard_reaches_an_answer(browser, site):
+    def focused():
         return browser.execute_script("return document.activeElement.innerText")
 
-    def press(key: str) -> str:
+    def press(key):
         ActionChains(browser).send_keys(key).perform()
         return focused()
 
@@ -179,7 +173,7 @@ def test_the_keyboard_reaches_an_answer(browser: webdriver.Chrome, site: Path) -
     WebDriverWait(browser, 20).until(lambda _: focused() == "prompt 1")
 
 
-def test_two_participants_side_by_side(browser: webdriver.Chrome, site: Path) -> None:
+def test_two_participants_side_by_side(browser, site):
     resize(browser, 1280)
     browser.get((site / "answers.html").resolve().as_uri())
     choose_option(browser, 1, 2)
@@ -193,7 +187,7 @@ def test_two_participants_side_by_side(browser: webdriver.Chrome, site: Path) ->
     assert shown == [each.partition(" (")[0] for each in names[:2]]
 
 
-def test_every_page_can_be_read(browser: webdriver.Chrome, site: Path) -> None:
+def test_every_page_can_be_read(browser, site):
     names = {page.relative_to(site).as_posix(): page for page in sorted(site.rglob("*.html"))}
     found = {
         name: faults(browser, page, looks_at(name, number))
@@ -204,7 +198,7 @@ def test_every_page_can_be_read(browser: webdriver.Chrome, site: Path) -> None:
     assert not bad, f"{len(bad)} faults:\n" + "\n".join(bad[:60])
 
 
-def test_simulated_participants_can_be_hidden(browser: webdriver.Chrome, site: Path) -> None:
+def test_simulated_participants_can_be_hidden(browser, site):
     browser.get((site / "index.html").resolve().as_uri())
     boxes = browser.find_elements("id", "hide-simulated")
     if not boxes:
@@ -220,16 +214,14 @@ def test_simulated_participants_can_be_hidden(browser: webdriver.Chrome, site: P
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_reader_s_system_decides_between_light_and_dark(
-    browser: webdriver.Chrome, site: Path, theme: str
-) -> None:
+def test_the_reader_s_system_decides_between_light_and_dark(browser, site, theme):
     choose(browser, theme)
     browser.get((site / "index.html").as_uri())
     ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") == (theme == "light")
 
 
-def test_what_a_legend_calls_bold_is_bold(browser: webdriver.Chrome, site: Path) -> None:
+def test_what_a_legend_calls_bold_is_bold(browser, site):
     browser.get((site / "index.html").as_uri())
     weights = browser.execute_script(
         "return [...document.querySelectorAll('.matrix td')]"

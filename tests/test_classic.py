@@ -1,7 +1,5 @@
 "The classic suite: invariants, wording, persona."
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import combinations

@@ -1,15 +1,11 @@
 """A study on a real scheduler, whose workers are killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +20,7 @@ ASKED = ["--model", MODELS[0], "--model", MODELS[1], "--paradigm", PARADIGMS]
 RUN = ["run", *ASKED, "--no-reports"]
 
 
-def until(true: Callable[[], object], seconds: float = 180) -> None:
+def until(true, seconds=180):
     "Wait for something."
     end = time.monotonic() + seconds
     while not true():
@@ -35,14 +31,14 @@ def until(true: Callable[[], object], seconds: float = 180) -> None:
 class Cluster:
     "A scheduler and its workers, each a process of its own."
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder, self.workers, self.file = folder, [], folder / "scheduler.json"
         self.scheduler = self.started("scheduler", "--port", "0", "--no-dashboard")
         until(self.file.exists)
         until(lambda: self.file.read_text().endswith("}"))
         self.address = json.loads(self.file.read_text())["address"]
 
-    def started(self, kind: str, *options: str) -> subprocess.Popen:
+    def started(self, kind, *options):
         "A new process of the cluster."
         command = [sys.executable, "-m", "distributed.cli.dask_" + kind]
         return subprocess.Popen(
@@ -53,18 +49,18 @@ class Cluster:
             stderr=subprocess.DEVNULL,
         )
 
-    def add_worker(self) -> None:
+    def add_worker(self):
         "One more that works."
         one = ["--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--no-dashboard"]
         self.workers.append(self.started("worker", *one))
 
-    def kill_worker(self) -> None:
+    def kill_worker(self):
         "One of them is gone without a word."
         worker = self.workers.pop()
         worker.send_signal(signal.SIGKILL)
         worker.wait()
 
-    def end(self) -> None:
+    def end(self):
         "End all processes."
         for process in (*self.workers, self.scheduler):
             process.kill()
@@ -72,7 +68,7 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
+def cluster(tmp_path):
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     place = tmp_path / "cluster"
     place.mkdir()
@@ -81,7 +77,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     cluster.end()
 
 
-def answers(place: Path) -> list[str]:
+def answers(place):
     "The ids of the answers of a folder."
     try:
         with Folder(place) as folder:
@@ -91,7 +87,7 @@ def answers(place: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_workers_are_killed_and_others_take_over(cluster: Cluster, tmp_path: Path) -> None:
+def test_workers_are_killed_and_others_take_over(cluster, tmp_path):
     "None is there, one comes and is killed, another comes: nothing is lost or stored twice."
     alone, place, said = tmp_path / "alone", tmp_path / "outputs", tmp_path / "said"
     study = make_study(models=MODELS, paradigms=[PARADIGMS])
@@ -114,7 +110,7 @@ def test_workers_are_killed_and_others_take_over(cluster: Cluster, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
+def test_no_scheduler_is_one_line(tmp_path):
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     command = [*COMMAND, *RUN, "--cluster", "tcp://127.0.0.1:9", "--outputs", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

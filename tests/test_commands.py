@@ -1,15 +1,11 @@
 "A program is a participant: started by the user only, and told apart from what it is not."
 
-from __future__ import annotations
-
 import json
 import shlex
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -38,21 +34,21 @@ for line in sys.stdin:
 """
 
 
-def program(folder: Path, *lines: str) -> str:
+def program(folder, *lines):
     "The command line of a program that does this with each question."
     place = folder / "model.py"
     place.write_text(BEGINNING + "".join(f"    {line}\n" for line in lines))
     return shlex.join([sys.executable, str(place)])
 
 
-def answers(model: str, method: str = "text", **settings: Any) -> list:
+def answers(model, method="text", **settings):
     "What a program answers to 48 questions, in their order."
     with commands_allowed():
         given = dict(PARTICIPANT(model, **settings).answers(REQUESTS, method))
     return [given[place] for place in range(len(REQUESTS))]
 
 
-def test_a_study_file_starts_no_program(tmp_path: Path, capsys: Any) -> None:
+def test_a_study_file_starts_no_program(tmp_path, capsys):
     note = tmp_path / "started"
     model = program(tmp_path, f"open({str(note)!r}, 'a')", FIRST)
     study = tmp_path / "study.toml"
@@ -71,9 +67,7 @@ def test_a_study_file_starts_no_program(tmp_path: Path, capsys: Any) -> None:
     assert not note.exists()
 
 
-def test_leave_is_given_on_a_line_and_not_by_the_environment(
-    tmp_path: Path, monkeypatch: Any, capsys: Any
-) -> None:
+def test_leave_is_given_on_a_line_and_not_by_the_environment(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COGBIAS_COMMANDS_ALLOWED_BY", "1")
     model = "command/" + program(tmp_path, FIRST)
     assert command("run", "--model", model, *FEW, "--outputs", tmp_path / "outputs") == 2
@@ -82,14 +76,14 @@ def test_leave_is_given_on_a_line_and_not_by_the_environment(
 
 
 @pytest.mark.parametrize("arguments", ["; touch {0}", "&& touch {0}", "$(touch {0})", "> {0}"])
-def test_no_shell_sees_the_command_line(tmp_path: Path, arguments: str) -> None:
+def test_no_shell_sees_the_command_line(tmp_path, arguments):
     note = tmp_path / "touched"
     model = f"{program(tmp_path, FIRST)} {arguments.format(note)}"
     assert {each.status for each in answers(model)} == {"ok"}
     assert not note.exists()
 
 
-def test_a_program_and_what_it_started_end_with_the_run(tmp_path: Path) -> None:
+def test_a_program_and_what_it_started_end_with_the_run(tmp_path):
     note = tmp_path / "children"
     child = "import subprocess; child = subprocess.Popen(['sleep', '600'])"
     model = program(
@@ -107,7 +101,7 @@ def test_a_program_and_what_it_started_end_with_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_the_program_too(tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_program_too(tmp_path):
     note = tmp_path / "process"
     model = "command/" + program(
         tmp_path, f"open({str(note)!r}, 'w').write(str(os.getpid()))", "time.sleep(600)"
@@ -138,9 +132,7 @@ def test_an_interrupt_ends_the_program_too(tmp_path: Path) -> None:
         ("time.sleep(60)", "did not return within 0.5 s"),
     ],
 )
-def test_what_is_no_answer_costs_one_and_then_the_cell(
-    tmp_path: Path, line: str, words: str
-) -> None:
+def test_what_is_no_answer_costs_one_and_then_the_cell(tmp_path, line, words):
     now_and_then = program(tmp_path, f"if asked['seed'] % 9 == 0: {line}", FIRST)
     requests = [Request(ITEMS[0], 0, seed) for seed in range(1, 20)]
     with commands_allowed():

@@ -1,10 +1,6 @@
 "Comparisons of a folder: pairs, ties, ranks, wording; the command and its mistakes."
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -34,7 +30,7 @@ def folder(tmp_path_factory):
     return place
 
 
-def said(capsys: pytest.CaptureFixture, *arguments: object) -> str:
+def said(capsys, *arguments):
     "What a command prints."
     capsys.readouterr()
     try:
@@ -94,7 +90,7 @@ def test_the_command_prints_writes_and_speaks_json(folder, capsys, tmp_path):
 FRAMING = paradigm("classic/framing").items(variants=["base"])
 
 
-def choosing(name: str, role: Callable[[Any], str], items: pd.DataFrame = FRAMING) -> pd.DataFrame:
+def choosing(name, role, items=FRAMING):
     "Answers of somebody who takes an option of one role in each item."
     chosen = [{each["role"]: each["label"] for each in row.options} for row in items.itertuples()]
     labels = [each[role(row)] for each, row in zip(chosen, items.itertuples())]
@@ -109,12 +105,12 @@ OF_TWO_ORDERS = ("framing", "loss_aversion", "sunk_cost", "transaction_utility")
 
 
 @pytest.mark.parametrize("name", slow_but(["framing"], OF_TWO_ORDERS))
-def test_who_goes_by_the_order_of_options_treats_old_and_new_wording_alike(name: str) -> None:
+def test_who_goes_by_the_order_of_options_treats_old_and_new_wording_alike(name):
     "The published wording has one order of the options, and so do the new ones it is set against."
     items = paradigm(f"classic/{name}").items(variants=["base"])
     roles = sorted({each["role"] for each in items["options"].iloc[0]} - {"target"})
 
-    def by_order(row: Any) -> str:
+    def by_order(row):
         biased = row.condition == "treatment" and row.option_order == 2
         return "target" if biased else roles[0]
 

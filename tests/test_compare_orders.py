@@ -1,7 +1,5 @@
 "Two participants are compared as each is measured: both orders of a scale count alike."
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,18 +12,18 @@ ITEMS = cb.items("managerial/escalation")
 STORIES = {row.prompt: row for row in ITEMS.itertuples()}
 
 
-def story_of(prompt: str) -> object:
+def story_of(prompt):
     "The item that was asked, whatever stands before its text."
     return next(row for text, row in STORIES.items() if prompt.endswith(text))
 
 
-def by_place(prompt: str) -> str:
+def by_place(prompt):
     "The first option after a treatment, the last one otherwise: content counts for nothing."
     story = story_of(prompt)
     return story.options[0 if story.condition == "treatment" else -1]["label"]
 
 
-def seldom_in_the_second_order(prompt: str) -> str:
+def seldom_in_the_second_order(prompt):
     "The middle of the scale; of four in five stories in the second order, nothing."
     story = story_of(prompt)
     chance = int(hashlib.sha256(str(story.cluster).encode()).hexdigest(), 16)
@@ -35,7 +33,7 @@ def seldom_in_the_second_order(prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> object:
+def compared(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp("orders") / "out"
     asked: list[Callable[[str], str]] = [by_place, seldom_in_the_second_order]
     found = cb.run(asked, ITEMS, outputs=folder, reports=False)
@@ -44,7 +42,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> object:
     return cb.compare(found)
 
 
-def test_two_without_an_effect_do_not_differ(compared) -> None:
+def test_two_without_an_effect_do_not_differ(compared):
     (row,) = compared.differences.to_dict("records")
     assert abs(row["estimate"]) < 1e-9
     assert not row["p_value"] < 0.05
@@ -58,13 +56,13 @@ FRAMING = ALL_OF_FRAMING[  # of the content sets that are asked in every variant
 OF_FRAMING = {row.prompt: row for row in ALL_OF_FRAMING.itertuples()}
 
 
-def framing_by_place(prompt: str) -> str:
+def framing_by_place(prompt):
     "The first option after a treatment, the last one otherwise."
     item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
     return item.options[0 if item.condition == "treatment" else -1]["label"]
 
 
-def framing_in_one_order(prompt: str) -> str:
+def framing_in_one_order(prompt):
     "The safe option; most stories of the second order are refused."
     item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
     chance = int(hashlib.sha256(str(item.item_id).encode()).hexdigest(), 16)
@@ -73,7 +71,7 @@ def framing_in_one_order(prompt: str) -> str:
     return item.options[0 if str(item.option_order) == "1" else -1]["label"]
 
 
-def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path) -> None:
+def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path):
     asked = [framing_by_place, framing_in_one_order]
     found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
     compared = cb.compare(found)
@@ -88,9 +86,7 @@ def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path)
     ("paradigm", "by_place"),
     [("classic/framing", framing_by_place), ("managerial/escalation", by_place)],
 )
-def test_one_order_supports_no_difference_to_who_goes_by_place(
-    tmp_path: Path, paradigm: str, by_place: Callable[[str], str]
-) -> None:
+def test_one_order_supports_no_difference_to_who_goes_by_place(tmp_path, paradigm, by_place):
     asked = [by_place, "sim/random"]
     where = {"option_order": 1}
     found = cb.run(asked, paradigm, outputs=tmp_path, where=where, reports=False)

@@ -1,14 +1,10 @@
 "How many answers a number rests on is counted from the answers, wherever it stands."
 
-from __future__ import annotations
-
-from typing import Any
-
 import pandas as pd
 import pytest
 from tiers import FEW, slow_but
 
-from cogbias.design import Contrast, paradigm, paradigms
+from cogbias.design import paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.participants import Request, participant
 from cogbias.folder import FROM_ITEM, FROM_LIST, FROM_PARTICIPANT
@@ -20,7 +16,7 @@ from cogbias.participants.trials import typed_trials
 OF_A_PART = ("threshold_", "belief_")
 
 
-def in_words(items: pd.DataFrame, model: str = "sim/messy") -> pd.DataFrame:
+def in_words(items, model="sim/messy"):
     "Somebody's answers in words; a fifth of those of sim/messy cannot be read."
     who = participant(model)
     rows = items.to_dict("records")
@@ -34,7 +30,7 @@ def in_words(items: pd.DataFrame, model: str = "sim/messy") -> pd.DataFrame:
     return typed_trials(pd.DataFrame(told)[TRIALS.names])
 
 
-def spoken_of(items: pd.DataFrame, contrast: Contrast) -> set[str]:
+def spoken_of(items, contrast):
     "Which prompts a contrast speaks about, by its declaration."
     mine = items[items["condition"].isin([contrast.treatment, contrast.control])]
     for factor, levels in contrast.where.items():
@@ -44,19 +40,19 @@ def spoken_of(items: pd.DataFrame, contrast: Contrast) -> set[str]:
     return set(mine["item_id"])
 
 
-def counts(trials: pd.DataFrame, items: set[str]) -> tuple[int, int]:
+def counts(trials, items):
     "Answers asked for and answers that could be read."
     mine = trials[[each in items for each in trials["item_id"]]]
     return len(mine), int((mine["status"] == "ok").sum())
 
 
-def counted(row: Any) -> tuple[int, int]:
+def counted(row):
     "The same as a row of the table says."
     return int(row["n_trials"]), int(row["n_valid"])
 
 
 @pytest.mark.parametrize("name", slow_but(FEW, paradigms()))
-def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name: str) -> None:
+def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name):
     asked = paradigm(name)
     items = asked.items()
     trials = in_words(items)
@@ -74,7 +70,7 @@ def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name: s
             assert counted(row) == counts(trials, spoken_of(items, contrast)), row["measure"]
 
 
-def test_prompts_without_a_counterpart_are_named_and_not_counted() -> None:
+def test_prompts_without_a_counterpart_are_named_and_not_counted():
     "A run that was stopped leaves ratings whose partner nobody gave."
     asked = paradigm("managerial/framing")
     items = asked.items().head(40)

@@ -3,22 +3,21 @@
 from dataclasses import replace
 from functools import cache
 
-import pandas as pd
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from calls import refused
-from cogbias.design import Paradigm, contrast_kinds, paradigm
+from cogbias.design import contrast_kinds, paradigm
 from cogbias.tables import option
 
 
 @cache
-def shipped(name: str) -> tuple[Paradigm, pd.DataFrame]:
+def shipped(name):
     "A paradigm and its items, made once."
     return paradigm(name), paradigm(name).items()
 
 
-def changed(name: str, **change) -> Paradigm:
+def changed(name, **change):
     "A shipped paradigm with another headline; its items are not made again."
     made, items = shipped(name)
     headline = replace(made.headline, **change)

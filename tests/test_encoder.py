@@ -28,7 +28,7 @@ ROLES = {
 }
 
 
-def question(first: str, second: str) -> str:
+def question(first, second):
     return (
         f"If the coin comes up heads, then I win a {first}. If it comes up tails, then I lose a "
         f"{second}. What should I do to maximize my expected gains?"
@@ -44,7 +44,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def checkpoints(tmp_path_factory):
     "A folder of each family, as save_pretrained writes it, with weights drawn at random."
     home = tmp_path_factory.mktemp("encoders")
     for family in ENCODERS:
@@ -57,12 +57,12 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def bert(checkpoints: dict[str, Path], tmp_path: Path) -> Path:
+def bert(checkpoints, tmp_path):
     "A BERT, to be damaged."
     return Path(shutil.copytree(checkpoints["bert"], tmp_path / "bert"))
 
 
-def bet() -> dict:
+def bet():
     "A bet, as an item holds it."
     options = [option(label, text, role) for label, (role, text) in zip("ABC", ROLES.items())]
     keys = {"condition": "bet", "pair_id": "one", "cluster": "car", "stratum": "all"}
@@ -71,7 +71,7 @@ def bet() -> dict:
     return made.iloc[0].to_dict()
 
 
-def refused(call, *said: str) -> str:
+def refused(call, *said):
     with pytest.raises(CogbiasError) as caught:
         call()
     text = str(caught.value)
@@ -109,31 +109,31 @@ def test_scores_are_those_of_transformers_by_hand(checkpoints, family):
     assert np.allclose(ours, by_hand, atol=1e-5)
 
 
-def edited(**change) -> object:
-    def edit(place: Path) -> None:
+def edited(**change):
+    def edit(place):
         config = json.loads((place / "config.json").read_text())
         (place / "config.json").write_text(json.dumps(config | change))
 
     return edit
 
 
-def without_tokenizer(place: Path) -> None:
+def without_tokenizer(place):
     for file in place.glob("tokenizer*"):
         file.unlink()
 
 
-def three_labels(place: Path) -> None:
+def three_labels(place):
     config = transformers.AutoConfig.from_pretrained(place)
     config.id2label = {0: "entailment", 1: "neutral", 2: "contradiction"}
     transformers.BertForSequenceClassification(config).save_pretrained(place)
 
 
-def headless(place: Path) -> None:
+def headless(place):
     config = transformers.AutoConfig.from_pretrained(place)
     transformers.BertForMaskedLM(config).save_pretrained(place)
 
 
-def without_a_layer(place: Path) -> None:
+def without_a_layer(place):
     from safetensors.torch import load_file, save_file
 
     weights = load_file(place / "model.safetensors")
@@ -141,7 +141,7 @@ def without_a_layer(place: Path) -> None:
     save_file(weights, place / "model.safetensors", {"format": "pt"})
 
 
-def torn(place: Path) -> None:
+def torn(place):
     whole = (place / "model.safetensors").read_bytes()
     (place / "model.safetensors").write_bytes(whole[: len(whole) // 2])
 
@@ -185,14 +185,14 @@ def test_a_text_that_is_too_long_is_refused_and_not_cut(checkpoints):
 class Payload:
     "A pickle that would leave a mark when it is opened."
 
-    def __init__(self, mark: Path) -> None:
+    def __init__(self, mark):
         self.mark = mark
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self):
         return (Path.touch, (self.mark,))
 
 
-def pickled(place: Path, weights: object) -> None:
+def pickled(place, weights):
     (place / "model.safetensors").unlink(missing_ok=True)
     torch.save(weights, place / "pytorch_model.bin")
 

@@ -3,10 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
-import pandas as pd
 import pytest
 from cogbias.folder import Folder, request_of
 from cogbias.folder import trials as stored
@@ -21,15 +18,13 @@ REAL = ("hf/tiny", "openai/tiny", "ollama/tiny")
 
 
 @pytest.fixture(scope="module")
-def asked() -> dict[str, int]:
+def asked():
     "The paradigms of the study 'backends', and what is asked in each."
     return {"choice/certainty": 600, "choice/decoy": 576}
 
 
 @pytest.fixture(scope="module")
-def finished(
-    asked: dict[str, int], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Path, dict[str, str]]]:
+def finished(asked, tmp_path_factory):
     "What was asked, as a folder, and the environment that it ran in."
     if llama_server_binary() is None:
         pytest.skip(MISSING)
@@ -51,12 +46,12 @@ def finished(
     yield outputs, environment  # the servers are gone: what follows only reads
 
 
-def again(asked: dict[str, int]) -> list[str]:
+def again(asked):
     "The command that runs the study."
     return ["run", "backends", *(part for name in asked for part in ("--paradigm", name))]
 
 
-def cogbias(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess:
+def cogbias(environment, *arguments):
     "The command line, as a user calls it."
     return subprocess.run(
         [sys.executable, "-c", CLI, *arguments],
@@ -67,7 +62,7 @@ def cogbias(environment: dict[str, str], *arguments: str) -> subprocess.Complete
     )
 
 
-def trials(outputs: Path, participant: str, paradigm: str) -> pd.DataFrame:
+def trials(outputs, participant, paradigm):
     "The stored answers of one cell."
     with Folder(outputs) as folder:
         return stored(folder, [request_of(folder, participant, paradigm)])

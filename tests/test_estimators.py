@@ -1,9 +1,5 @@
 "Estimators are a registry: what is beside a headline of choices is beside one of numbers."
 
-from __future__ import annotations
-
-
-import pandas as pd
 import pytest
 
 from made_up_trials import around, told
@@ -15,7 +11,7 @@ from cogbias.effects import (
 from cogbias.tables import item_table, option
 
 
-def guess(cluster: int, condition: str, order: int, wording: str) -> dict:
+def guess(cluster, condition, order, wording):
     "A question about a number, with five numbers on offer in one of two orders."
     numbers = [option(str(n), "", f"n{n}", float(n)) for n in (0, 10, 20, 30, 40)]
     return {
@@ -46,7 +42,7 @@ GUESSES = item_table(
 MEANS = Contrast("shift", "Shift", {}, kind="mean_difference", outcome="value", unit="index")
 
 
-def moved(items: pd.DataFrame, by: int) -> list[str]:
+def moved(items, by):
     "Answers of somebody whom the treatment moves up by some tens."
     return [str(10 + by * (condition == "treatment")) for condition in items["condition"]]
 

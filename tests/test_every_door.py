@@ -1,12 +1,9 @@
 """Every door says what it takes, and takes a paradigm by its name, by its file or itself."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -27,7 +24,7 @@ PROGRAM = typer.main.get_command(app)
 # --- the command line
 
 
-def test_help_names_every_command_by_its_task() -> None:
+def test_help_names_every_command_by_its_task():
     assert sorted(name for names in TASKS.values() for name in names) == sorted(PROGRAM.commands)
     told = said("--help")
     assert all(re.search(rf"^  {name} +\w", told, re.M) for name in PROGRAM.commands)
@@ -45,7 +42,7 @@ def test_help_lists_every_argument_with_words(command: str) -> None:
 # --- a paradigm by its name, its file or itself
 
 
-def test_doors_give_for_a_file_what_they_give_for_a_name(tmp_path: Path) -> None:
+def test_doors_give_for_a_file_what_they_give_for_a_name(tmp_path):
     file = written(tmp_path, {"same.toml": 'based_on = "classic/framing"\n'})
     named = cb.plan("sim/human", "classic/framing").cells["prompts"].tolist()
     for given in (str(file), file, paradigm_from_file(file)):
@@ -63,7 +60,7 @@ def test_doors_give_for_a_file_what_they_give_for_a_name(tmp_path: Path) -> None
         pd.testing.assert_frame_equal(effects[columns], wanted.effects[columns], check_dtype=False)
 
 
-def test_a_folder_keeps_a_paradigm_of_a_session(tmp_path: Path) -> None:
+def test_a_folder_keeps_a_paradigm_of_a_session(tmp_path):
     own, out = replace(paradigm_from_file(written(tmp_path)), title="Mugs"), tmp_path / "out"
     cb.run("sim/human", own, outputs=out, reports=False, progress=False)
     command = [sys.executable, "-m", "cogbias", "effects", str(out), "--json"]
@@ -71,7 +68,7 @@ def test_a_folder_keeps_a_paradigm_of_a_session(tmp_path: Path) -> None:
     assert told.returncode == 0 and '"own/lost"' in told.stdout, told.stderr
 
 
-def test_trials_are_compared_on_the_items_that_they_answer(tmp_path: Path) -> None:
+def test_trials_are_compared_on_the_items_that_they_answer(tmp_path):
     file = written(tmp_path)
     items = cb.items(file)
     declare(cb.paradigm(file))
@@ -88,9 +85,7 @@ def test_trials_are_compared_on_the_items_that_they_answer(tmp_path: Path) -> No
 HEAVY = ("scipy.stats", "matplotlib", "torch", "IPython", "nbformat", "transformers")
 
 
-def test_the_first_answer_of_a_function_waits_for_nothing_that_it_does_not_need(
-    tmp_path: Path,
-) -> None:
+def test_the_first_answer_of_a_function_waits_for_nothing_that_it_does_not_need(tmp_path):
     "What takes longest is to import; reports need more, and come later."
     code = (
         "import sys, cogbias as cb\n"

@@ -29,20 +29,20 @@ window.fetch = (...what) => { asked.push(what); return Promise.resolve({ok: true
 READ = "const done = arguments[0]; Promise.all(kept.map((each) => each.text())).then(done);"
 
 
-def said(*line: object) -> str:
+def said(*line):
     "What a command prints."
     found = CliRunner().invoke(app, [str(each) for each in line])
     assert found.exit_code == 0, found.output
     return found.output
 
 
-def press(page, number: int = 0, label: str = "") -> None:
+def press(page, number=0, label=""):
     "Press the button that bears a label, or else that of a number, and wait for what is next."
     text = "return document.querySelector('#jspsych-content')?.innerText"  # none between two pages
     before, choices = page.execute_script(text), wait_for(page, ".jspsych-btn")
     button = ([each for each in choices if label and each.text == label] or choices[number:])[0]
 
-    def is_next(page) -> bool:
+    def is_next(page):
         if (now := page.execute_script(text)) == before:  # again, where the page did not listen yet
             page.execute_script("arguments[0].isConnected && arguments[0].click()", button)
         return now not in (before, None)
@@ -57,7 +57,7 @@ def phone(browser):  # noqa: F811
     browser.get_log("browser")
     added = []
 
-    def run(script: str) -> None:
+    def run(script):
         "Run a script before any of the next page."
         source = {"source": script}
         added.append(browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source))
@@ -69,7 +69,7 @@ def phone(browser):  # noqa: F811
         browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", each)
 
 
-def answers_of(rng: random.Random, items: list[dict]) -> dict[str, int | str]:
+def answers_of(rng, items):
     "What one simulated person answers to each item."
     drawn = {}
     for item in items:

@@ -1,23 +1,19 @@
 """Servers that fail: what is repeated, what is stored, what ends a run, and no key is written."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pytest
-from doubles import Asked, Double, reply
+from doubles import Double, reply
 
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError
 from cogbias.elicitation.calls import ask_all
-from cogbias.participants import Answer, Participant, Request, participant
+from cogbias.participants import Request, participant
 
 ITEMS = paradigm("choice/certainty").items()
 LETTERS = ITEMS[
@@ -28,10 +24,10 @@ ITEM = LETTERS.iloc[0].to_dict()
 pytestmark = pytest.mark.usefixtures("no_settings_of_the_machine")
 
 
-def script_of(**faults: str) -> Any:
+def script_of(**faults):
     'A fault for certain seeds: `seed_7="busy"` once, `always_7="busy"` always; probes have seed 0.'
 
-    def script(asked: Asked) -> str | None:
+    def script(asked):
         return faults.get(f"always_{asked.seed}") or (
             faults.get(f"seed_{asked.seed}") if asked.time == 1 else None
         )
@@ -39,7 +35,7 @@ def script_of(**faults: str) -> Any:
     return script
 
 
-def at(double: Double, backend: str = "openai", **settings: Any) -> Participant:
+def at(double, backend="openai", **settings):
     "A participant in front of a double."
     return participant(
         f"{backend}/tiny",
@@ -48,14 +44,14 @@ def at(double: Double, backend: str = "openai", **settings: Any) -> Participant:
     )
 
 
-def asked(who: Participant, seeds: range | list[int]) -> list[Answer]:
+def asked(who, seeds):
     "Answers in the order of the seeds."
     answers = dict(who.answers([Request(ITEM, 0, seed) for seed in seeds], "text"))
     return [answers[index] for index in range(len(seeds))]
 
 
 @pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def hurried(monkeypatch):
     "As many attempts as ever, and hardly a pause between where the server asks for none."
     monkeypatch.setattr("cogbias.elicitation.server.ask_all", partial(ask_all, pause=0.001))
 
@@ -72,7 +68,7 @@ UNREADABLE = ["compression", "html", "encoding", "no choices", "null", "empty", 
         *(("ollama", fault) for fault in REPEATED),
     ],
 )
-def test_what_is_repeated(backend: str, fault: str) -> None:
+def test_what_is_repeated(backend, fault):
     with Double(script_of(seed_7=fault)) as double:
         answers = asked(at(double, backend), [6, 7, 8])
     assert [(each.status, each.attempt) for each in answers] == [("ok", 1), ("ok", 2), ("ok", 1)]
@@ -80,7 +76,7 @@ def test_what_is_repeated(backend: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-def test_what_is_refused_is_not_repeated(backend: str) -> None:
+def test_what_is_refused_is_not_repeated(backend):
     with Double(script_of(always_7="wrong")) as double:
         answers = asked(at(double, backend), [6, 7, 8])
     assert [each.status for each in answers] == ["ok", "error", "ok"] and answers[1].attempt == 1
@@ -89,7 +85,7 @@ def test_what_is_refused_is_not_repeated(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-def test_a_hanging_server_is_left(backend: str) -> None:
+def test_a_hanging_server_is_left(backend):
     with Double(script_of(seed_7="hang")) as double:
         began = time.monotonic()
         answers = asked(at(double, backend, timeout=0.7), [6, 7, 8])
@@ -97,7 +93,7 @@ def test_a_hanging_server_is_left(backend: str) -> None:
     assert [(each.status, each.attempt) for each in answers] == [("ok", 1), ("ok", 2), ("ok", 1)]
 
 
-def test_retry_after_is_obeyed() -> None:
+def test_retry_after_is_obeyed():
     with Double(script_of(seed_7="wait")) as double:
         who = at(double)
         assert who.methods == ("text",)
@@ -114,7 +110,7 @@ def test_retry_after_is_obeyed() -> None:
         ("model", "check the name of the model|did you mean 'tiny'"),
     ],
 )
-def test_what_holds_for_all_ends_the_run(fault: str, words: str) -> None:
+def test_what_holds_for_all_ends_the_run(fault, words):
     with Double(script_of()) as double:
         who = at(double)
         assert who.methods == ("text",)
@@ -125,7 +121,7 @@ def test_what_holds_for_all_ends_the_run(fault: str, words: str) -> None:
         assert len(double.asked) < before + 60
 
 
-def test_a_server_that_goes_away() -> None:
+def test_a_server_that_goes_away():
     "Twenty failures in a row end the run; what came before is kept."
     answers = []
     with Double() as double:
@@ -144,17 +140,13 @@ PLANTED = {"OPENAI_API_KEY": "sk-planted-0123456789abcdef", "LAB_PASS": "Planted
 
 
 @pytest.fixture(params=list(PLANTED))
-def key(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, str]]:
+def key(request, monkeypatch):
     "A key in the environment: under its usual name, or one that does not look like a secret's."
     monkeypatch.setenv(request.param, PLANTED[request.param])
     yield request.param, PLANTED[request.param]
 
 
-def test_no_key_is_written(
-    key: tuple[str, str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_key_is_written(key, caplog, capfd):
     "The double's complaints repeat the key; it may be in nothing given, shown or raised."
     name, secret = key
     caplog.set_level(logging.DEBUG)

@@ -1,7 +1,5 @@
 """A figure of cogbias in a notebook leaves all later figures shown, its own and the reader's."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("nbclient")
@@ -17,7 +15,7 @@ FOREST = "cb.show(effects)"
 OF_A_READER = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
 
 
-def figures_shown(*cells: str, folder: object) -> list[int]:
+def figures_shown(*cells, folder):
     "How many images each cell of a notebook shows, executed by a kernel of its own."
     import nbformat
     from nbclient import NotebookClient
@@ -37,7 +35,7 @@ def figures_shown(*cells: str, folder: object) -> list[int]:
 @pytest.mark.parametrize(
     "first", [FOREST, pytest.param(FIGURE, marks=pytest.mark.slow)], ids=["show", "figure"]
 )
-def test_all_figures_after_the_first_are_shown(first: str, tmp_path: object) -> None:
+def test_all_figures_after_the_first_are_shown(first, tmp_path):
     "None of them resolves the backend of matplotlib within a context that ends."
     shown = figures_shown(ROWS, first, FIGURE, FIGURE, OF_A_READER, folder=tmp_path)
     assert shown == [0, 1, 1, 1, 1]

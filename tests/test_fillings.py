@@ -1,18 +1,14 @@
 """What models write into stories: broken rules, servers, hostile tables, many writers."""
 
-from __future__ import annotations
-
 import json
 import logging
 import multiprocessing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
-from doubles import Asked, Double
+from doubles import Double
 from servers import MISSING, llama_server, llama_server_binary
 from written_gguf import writing_gguf
 
@@ -38,7 +34,7 @@ from cogbias.tables import CogbiasError
 needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
 
 
-def story(**gaps: Gap) -> Scenario:
+def story(**gaps):
     "A scenario with some gaps, all of them shared."
     told = " ".join(f"[[{name}]]" for name in gaps)
     return Scenario(
@@ -67,7 +63,7 @@ class Writer:
     asked: list[Any] = field(default_factory=list)
     stop_after: int = 10**9
 
-    def answers(self, requests: list[Any], method: str) -> Iterator[tuple[int, Answer]]:
+    def answers(self, requests, method):
         for index, request in enumerate(requests):
             if len(self.asked) == self.stop_after:
                 raise KeyboardInterrupt
@@ -79,7 +75,7 @@ class Writer:
             yield index, said if isinstance(said, Answer) else Answer("invalid_format", said)
 
 
-def attempts(path: Path) -> list[tuple[str, str]]:
+def attempts(path):
     "Status and detail of every row."
     return list(load_fillings(path)[["status", "detail"]].itertuples(index=False, name=None))
 
@@ -95,9 +91,7 @@ class TestRules:
     ]
 
     @pytest.mark.parametrize(("form", "text", "said"), BREACHES)
-    def test_a_broken_rule_is_recorded_and_asked_again(
-        self, form: str, text: str, said: str, tmp_path: Path
-    ) -> None:
+    def test_a_broken_rule_is_recorded_and_asked_again(self, form, text, said, tmp_path):
         case = story(text=Gap("a place of this kind", form, without=("secret",)))
         good = "The depot stays." if form == "sentence" else "a depot"
         writer = Writer({"text": good}, {1: json.dumps({"text": text})})
@@ -122,14 +116,12 @@ class TestRules:
     ]
 
     @pytest.mark.parametrize(("said", "status", "detail"), ANSWERS)
-    def test_what_cannot_be_read_is_recorded_and_asked_again(
-        self, said: Any, status: str, detail: str, tmp_path: Path
-    ) -> None:
+    def test_what_cannot_be_read_is_recorded_and_asked_again(self, said, status, detail, tmp_path):
         path = tmp_path / "written.jsonl"
         done = generate(ONE, Writer({"goods": "old tools"}, {1: said}), path, settings=1)
         assert attempts(path) == [(status, detail), ("ok", "")] and done.whole == 1
 
-    def test_what_quotes_a_refused_text_is_written_again_with_it(self, tmp_path: Path) -> None:
+    def test_what_quotes_a_refused_text_is_written_again_with_it(self, tmp_path):
         case = story(plan=Gap("a project"), news=Gap("how [[plan]] went", "sentence"))
         wrong = json.dumps({"plan": "a canteen with 3 cooks", "news": "The canteen burned."})
         writer = Writer({"plan": "a depot", "news": "The depot burned."}, {1: wrong})
@@ -143,9 +135,7 @@ class TestRules:
 class TestGivingUp:
     "A story that fails after its retries is reported, and the rest goes on."
 
-    def test_the_command_says_so_and_ends_with_status_1(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-    ) -> None:
+    def test_the_command_says_so_and_ends_with_status_1(self, tmp_path, monkeypatch, capsys):
         good = {"plan": "a depot", "news": "Nobody buys amber."}
         hopeless = Writer(good, dict.fromkeys((1, 4, 5), "No."))
         monkeypatch.setattr("cogbias.participants.participant", lambda name, **more: hopeless)
@@ -164,14 +154,14 @@ class TestGivingUp:
         assert ended.value.code == 1
         assert (told["whole"], told["stories"], told["asked"]) == (2, 3, 0) and told["quality"]
 
-    def test_an_answer_that_never_came_is_no_try(self, tmp_path: Path) -> None:
+    def test_an_answer_that_never_came_is_no_try(self, tmp_path):
         path = tmp_path / "written.jsonl"
         down = Writer({}, {number: Answer("error", None, detail="down") for number in range(1, 7)})
         done = generate(ONE, down, path, settings=2)
         assert (done.whole, done.asked, done.statuses) == (0, 6, {"error": 6})
         assert generate(ONE, Writer({"goods": "tools"}), path, settings=2).whole == 2
 
-    def test_an_interrupt_loses_nothing(self, tmp_path: Path) -> None:
+    def test_an_interrupt_loses_nothing(self, tmp_path):
         path = tmp_path / "written.jsonl"
         with pytest.raises(KeyboardInterrupt):
             generate(ONE, Writer({"goods": "tools"}, stop_after=3), path, settings=5)
@@ -179,26 +169,26 @@ class TestGivingUp:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def table(tmp_path):
     "Three stories of one writer."
     path = tmp_path / "written.jsonl"
     generate(ONE, Writer({"goods": "old tools"}), path, settings=3)
     return path
 
 
-def items_of(path: Path) -> pd.DataFrame:
+def items_of(path):
     return scenario_items(ONE, fillings=str(path))
 
 
-def lacking(path: Path) -> None:
+def lacking(path):
     path.write_text(path.read_text().replace('"gap"', '"gup"'))
 
 
-def latin(path: Path) -> None:
+def latin(path):
     path.write_bytes(path.read_text().replace("old", "\xf6ld").encode("latin-1"))
 
 
-def gone(path: Path) -> None:
+def gone(path):
     path.unlink()
 
 
@@ -212,9 +202,7 @@ class TestHostileTables:
     ]
 
     @pytest.mark.parametrize(("damage", "said"), CASES)
-    def test_damage_is_refused(
-        self, damage: Callable[[Path], None], said: str, table: Path
-    ) -> None:
+    def test_damage_is_refused(self, damage, said, table):
         damage(table)
         uses = [
             lambda: items_of(table),
@@ -225,13 +213,13 @@ class TestHostileTables:
                 use()
             assert said in str(refused.value) and "\n" not in str(refused.value)
 
-    def test_a_torn_line_is_asked_again(self, table: Path) -> None:
+    def test_a_torn_line_is_asked_again(self, table):
         text = table.read_text()
         table.write_text(text[:-20])
         assert generate(ONE, Writer({"goods": "tools"}), table, settings=3).asked == 1
         assert table.read_text().count("\n") == text.count("\n")
 
-    def test_a_file_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
+    def test_a_file_of_something_else_is_left_alone(self, tmp_path):
         for text in ("my notes", '["mine"]', '{"mine": 1}\n'):
             path = tmp_path / "notes.jsonl"
             path.write_text(text)
@@ -239,21 +227,21 @@ class TestHostileTables:
                 generate(ONE, Writer({"goods": "tools"}), path, settings=1)
             assert path.read_text() == text
 
-    def test_hostile_text_is_shown_as_text(self, tmp_path: Path) -> None:
+    def test_hostile_text_is_shown_as_text(self, tmp_path):
         path, trap = tmp_path / "written.jsonl", "<img src=x onerror=alert(1)>"
         generate(ONE, Writer({}, {1: json.dumps({"goods": trap})}), path, settings=1, attempts=1)
         text = load_fillings(path)["text"][0]
         assert text == trap and "<img" not in marked(text, [("goods", 0, len(text))])
 
 
-def _write(path: Path, words: str) -> None:
+def _write(path, words):
     generate(ONE, Writer({"goods": words}), path, settings=25)
 
 
 class TestManyWriters:
     "A story belongs to the one who wrote it."
 
-    def test_two_processes_write_the_same_table(self, tmp_path: Path) -> None:
+    def test_two_processes_write_the_same_table(self, tmp_path):
         path = tmp_path / "written.jsonl"
         context = multiprocessing.get_context("fork")
         running = [context.Process(target=_write, args=(path, "old tools")) for _ in range(4)]
@@ -264,7 +252,7 @@ class TestManyWriters:
         assert [each.exitcode for each in running] == [0] * 4
         assert len(load_fillings(path)) == 25  # nothing was asked twice
 
-    def test_three_stories_told_thirty_times_are_three(self, tmp_path: Path) -> None:
+    def test_three_stories_told_thirty_times_are_three(self, tmp_path):
         "However many settings they are told in; they were counted as thirty independent texts."
         path, escalation = tmp_path / "three.jsonl", paradigm("managerial/escalation")
         told = [
@@ -281,19 +269,19 @@ class TestManyWriters:
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def weights(tmp_path_factory):
     "Weights that write nouns, and now and then a number."
     return writing_gguf(tmp_path_factory.mktemp("weights"))
 
 
 @pytest.fixture(scope="module")
-def address(weights: Path) -> Iterator[str]:
+def address(weights):
     "A llama-server that has them."
     with llama_server(weights) as url:
         yield url
 
 
-def at(url: str, **settings: Any) -> OpenaiParticipant:
+def at(url, **settings):
     wanted = {"temperature": 1.0, "max_tokens": 60, "timeout": 60.0} | settings
     return OpenaiParticipant("tiny", base_url=f"{url}/v1", **wanted)
 
@@ -303,8 +291,8 @@ class TestServer:
     "A llama-server with a JSON schema."
 
     def test_valid_and_invalid_texts_come_and_the_invalid_ones_are_asked_again(
-        self, address: str, tmp_path: Path
-    ) -> None:
+        self, address, tmp_path
+    ):
         path = tmp_path / "written.jsonl"
         done = generate(ONE, at(address), path, settings=25, attempts=5)
         assert done.statuses["ok"] == done.whole > 15 and done.statuses["broken"] > 5
@@ -317,10 +305,8 @@ class TestServer:
 class TestRefusedSchema:
     "A server that knows no schema is asked without it, which is said once."
 
-    def test_it_is_asked_again_and_read_as_it_comes(
-        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        def script(asked: Asked) -> Any:
+    def test_it_is_asked_again_and_read_as_it_comes(self, tmp_path, caplog):
+        def script(asked):
             if "response_format" in asked.body:
                 said = b'{"error": {"message": "response_format is not supported"}}'
                 return lambda handler, asked: handler.send(400, said)

@@ -1,7 +1,5 @@
 "The database of an outputs folder: nothing is lost or stored twice, whatever happens to a writer."
 
-from __future__ import annotations
-
 import os
 import random
 import resource
@@ -10,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -26,7 +23,7 @@ from tiers import FEW, slow_but
 
 
 @pytest.fixture(autouse=True)
-def nothing_read_yet() -> None:
+def nothing_read_yet():
     "No list of items is at hand, as in another process."
     store._LISTS.clear()
 
@@ -35,22 +32,20 @@ HUMAN = participant("sim/human")
 CERTAINTY = paradigm("choice/certainty").items()
 
 
-def new_request(
-    folder: store.Folder, items: pd.DataFrame = CERTAINTY, **how
-) -> store.StoredRequest:
+def new_request(folder, items=CERTAINTY, **how):
     "A request of one more run."
     run = store.begin_run(folder, {}, {})
     who, method = how.pop("who", HUMAN), how.pop("method", "option_probability")
     return store.ask(folder, run, who, store.keep_items(folder, items), method, **how)
 
 
-def even(each: store.Missing) -> Answer:
+def even(each):
     "The answer of whoever has no preference."
     labels = [option["label"] for option in each.request.item["options"]]
     return Answer("ok", p=dict.fromkeys(labels, 1 / len(labels)))
 
 
-def answer(folder: store.Folder, asked: store.StoredRequest, who=HUMAN) -> Counter[str]:
+def answer(folder, asked, who=HUMAN):
     "Ask for all that is missing, once."
     left = store.missing(folder, asked)
     came = ask(who, [each.request for each in left], asked.method)
@@ -60,7 +55,7 @@ def answer(folder: store.Folder, asked: store.StoredRequest, who=HUMAN) -> Count
 # ---- writers that are killed, at once, and on a full disk; run in processes of their own
 
 
-def _write_slowly(place: str, seed: int) -> None:
+def _write_slowly(place, seed):
     "Answer what is missing in small batches, in any order."
     drawn = random.Random(seed)
     with store.Folder(place, writes=True) as folder:
@@ -72,7 +67,7 @@ def _write_slowly(place: str, seed: int) -> None:
                 time.sleep(0.005)
 
 
-def _forked(what, *arguments) -> int:
+def _forked(what, *arguments):
     "The process that does something."
     if process := os.fork():
         return process
@@ -84,7 +79,7 @@ def _forked(what, *arguments) -> int:
         os._exit(1)
 
 
-def _sound(place: str) -> int:
+def _sound(place):
     "How many answers a sound database holds, each once."
     with store.Folder(place) as folder:
         assert folder.rows("pragma integrity_check") == [("ok",)]
@@ -94,7 +89,7 @@ def _sound(place: str) -> int:
         return count
 
 
-def _wait_for_more(place: str, count: int) -> int:
+def _wait_for_more(place, count):
     "Wait until a folder holds so many answers; how many there are."
     with store.Folder(place) as folder:
         while (found := folder.rows("select count(*) from answers")[0][0]) < count:
@@ -102,7 +97,7 @@ def _wait_for_more(place: str, count: int) -> int:
     return found
 
 
-def _killed(place: str, kills: int, how: int) -> None:
+def _killed(place, kills, how):
     "Four writers at a time are killed, until there were so many kills; then one goes on."
     with store.Folder(place, writes=True) as folder:
         new_request(folder, repeats=kills // 4, method="option_draw")
@@ -120,7 +115,7 @@ def _killed(place: str, kills: int, how: int) -> None:
     assert left == 0 and _sound(place) == all_of_them
 
 
-def _finish(place: str) -> None:
+def _finish(place):
     "Answer all that is missing."
     with store.Folder(place, writes=True) as folder:
         [asked] = store.requests(folder)
@@ -128,7 +123,7 @@ def _finish(place: str) -> None:
         store.keep_answers(folder, asked, [(each, even(each)) for each in left])
 
 
-def _plan(place: str, number: int) -> None:
+def _plan(place, number):
     "Open a folder that may not be there yet, and ask somebody, and the same as all others."
     with store.Folder(place, writes=True) as folder:
         new_request(folder)
@@ -140,7 +135,7 @@ def _plan(place: str, number: int) -> None:
         }
 
 
-def _planned_at_once(place: str) -> None:
+def _planned_at_once(place):
     "Six processes make one folder."
     planners = [_forked(_plan, place, number) for number in range(6)]
     assert [os.waitpid(each, 0)[1] for each in planners] == [0] * 6
@@ -150,7 +145,7 @@ def _planned_at_once(place: str) -> None:
     assert _sound(place) == 300
 
 
-def _on_a_full_disk(place: str) -> None:
+def _on_a_full_disk(place):
     "A file may not grow: what was stored stays, and the writer says what to do."
     with store.Folder(place, writes=True) as folder:
         asked = new_request(folder)
@@ -169,7 +164,7 @@ def _on_a_full_disk(place: str) -> None:
     assert _sound(place) == len(CERTAINTY)
 
 
-def _elsewhere(call: str) -> None:
+def _elsewhere(call):
     "Do something in a process that computes nothing else: a fork of it is safe."
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_folder as t"
@@ -187,33 +182,31 @@ def _elsewhere(call: str) -> None:
         pytest.param(15, signal.SIGTERM, marks=pytest.mark.slow),
     ],
 )
-def test_killed_writers_lose_nothing_and_store_nothing_twice(
-    tmp_path: Path, kills: int, how: int
-) -> None:
+def test_killed_writers_lose_nothing_and_store_nothing_twice(tmp_path, kills, how):
     _elsewhere(f"t._killed({str(tmp_path)!r}, {kills}, {int(how)})")
 
 
-def test_processes_plan_and_write_at_once(tmp_path: Path) -> None:
+def test_processes_plan_and_write_at_once(tmp_path):
     _elsewhere(f"t._planned_at_once({str(tmp_path)!r})")
 
 
-def test_a_full_disk_keeps_what_was_stored(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_what_was_stored(tmp_path):
     _elsewhere(f"t._on_a_full_disk({str(tmp_path)!r})")
 
 
 # ---- a study that grows
 
 
-def test_a_study_that_grows_asks_only_what_is_new(tmp_path: Path) -> None:
+def test_a_study_that_grows_asks_only_what_is_new(tmp_path):
     "More settings, more stories, more repeats, another method, participant, paradigm and wording."
     source = paradigm("managerial/framing")
 
-    def items(**design) -> pd.DataFrame:
+    def items(**design):
         return source.items(orders="published", style="published", **design)
 
     with store.Folder(tmp_path, writes=True) as folder:
 
-        def new(table: pd.DataFrame, **how) -> int:
+        def new(table, **how):
             asked = new_request(folder, table, **how)
             left = len(store.missing(folder, asked))
             answer(folder, asked, how.get("who", HUMAN))
@@ -240,7 +233,7 @@ def test_a_study_that_grows_asks_only_what_is_new(tmp_path: Path) -> None:
         assert folder.rows("select count(*) from asked where run_id = 1") == [(1,)]
 
 
-def test_rounds_go_on_until_enough_answers_are_readable(tmp_path: Path) -> None:
+def test_rounds_go_on_until_enough_answers_are_readable(tmp_path):
     few = CERTAINTY.head(40).reset_index(drop=True)
     size = few.groupby("condition").size()
     with store.Folder(tmp_path, writes=True) as folder:
@@ -260,7 +253,7 @@ def test_rounds_go_on_until_enough_answers_are_readable(tmp_path: Path) -> None:
         assert len(store.trials(folder, [fewer])) == len(few)
 
 
-def test_two_steps_keep_the_reasoning_apart(tmp_path: Path) -> None:
+def test_two_steps_keep_the_reasoning_apart(tmp_path):
     "A second step that failed is asked again; its reasoning already exists."
     reader = store.Recorded("made/reader", "made", "r", None, None, False, ("text",), {}, {})
     with store.Folder(tmp_path, writes=True) as folder:
@@ -277,7 +270,7 @@ def test_two_steps_keep_the_reasoning_apart(tmp_path: Path) -> None:
         assert (row["asked"], row["ok"], row["error"], row["reason"]) == (3, 0, 1, "lost")
 
 
-def test_an_answer_that_no_table_can_hold_costs_only_itself(tmp_path: Path) -> None:
+def test_an_answer_that_no_table_can_hold_costs_only_itself(tmp_path):
     with store.Folder(tmp_path, writes=True) as folder:
         asked = new_request(folder)
         first, second, third, fourth, *_ = store.missing(folder, asked)
@@ -295,7 +288,7 @@ def test_an_answer_that_no_table_can_hold_costs_only_itself(tmp_path: Path) -> N
         assert found.loc[fourth.trial_id, "status"] == "error"
 
 
-def test_a_declaration_travels_with_its_answers(tmp_path: Path) -> None:
+def test_a_declaration_travels_with_its_answers(tmp_path):
     "Another text is another request, and the same prompts are not asked again."
     with store.Folder(tmp_path, writes=True) as folder:
         first = new_request(folder, files={"bias.toml": "name = 'one'"})
@@ -312,7 +305,7 @@ def test_a_declaration_travels_with_its_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", slow_but(FEW, paradigms()))
-def test_items_and_effects_come_back_as_they_were(name: str, tmp_path: Path) -> None:
+def test_items_and_effects_come_back_as_they_were(name, tmp_path):
     "A list that is read from the database is the table that was stored, factors and types too."
     items = paradigm(name).items()
     with store.Folder(tmp_path, writes=True) as folder:
@@ -334,7 +327,7 @@ def test_items_and_effects_come_back_as_they_were(name: str, tmp_path: Path) -> 
     pd.testing.assert_frame_equal(now, then, rtol=1e-9, atol=1e-9)
 
 
-def test_other_programs_read_the_views(tmp_path: Path) -> None:
+def test_other_programs_read_the_views(tmp_path):
     with store.Folder(tmp_path, writes=True) as folder:
         asked = new_request(folder)
         answer(folder, asked)
@@ -348,13 +341,13 @@ def test_other_programs_read_the_views(tmp_path: Path) -> None:
     assert set(ITEMS.names) <= set(rows) and rows["item_id"].tolist() == items["item_id"].tolist()
 
 
-def test_a_new_column_of_trials_is_a_column_of_the_database() -> None:
+def test_a_new_column_of_trials_is_a_column_of_the_database():
     named = {row[1] for row in _columns_of("answers")}
     assert {each.name for each in TRIALS.columns} - store.POINTED_AT < named
     assert [row[1] for row in _columns_of("v_trials")] == TRIALS.names
 
 
-def _columns_of(table: str) -> list[tuple]:
+def _columns_of(table):
     db = sqlite3.connect(":memory:")
     db.executescript(store.SCHEMA)
     return db.execute(f"pragma table_info({table})").fetchall()
@@ -363,57 +356,57 @@ def _columns_of(table: str) -> list[tuple]:
 # ---- folders of strangers
 
 
-def _bytes(db: sqlite3.Connection) -> None:
+def _bytes(db):
     db.execute("update answers set response = x'ff00'")
 
 
-def _half_utf8(db: sqlite3.Connection) -> None:
+def _half_utf8(db):
     db.execute("update answers set response = cast(x'ff41' as text)")
 
 
-def _huge(db: sqlite3.Connection) -> None:
+def _huge(db):
     db.execute("update answers set response = zeroblob(100000000) where rowid = 1")
 
 
-def _text_for_number(db: sqlite3.Connection) -> None:
+def _text_for_number(db):
     db.execute("update answers set value = 'many'")
 
 
-def _often(db: sqlite3.Connection) -> None:
+def _often(db):
     db.execute("update requests set repeats = 1000000000")
 
 
-def _of_another(db: sqlite3.Connection) -> None:
+def _of_another(db):
     db.execute("update requests set participant_id = 'somebody'")
 
 
-def _deep(db: sqlite3.Connection) -> None:
+def _deep(db):
     db.execute("update lists set rows = ?", ("[" * 100_000,))
 
 
-def _same_id(db: sqlite3.Connection) -> None:
+def _same_id(db):
     db.execute("update items set prompt = 'Another question?'")
 
 
-def _trigger(db: sqlite3.Connection) -> None:
+def _trigger(db):
     db.execute("create trigger t after insert on runs begin delete from answers; end")
 
 
-def _view(db: sqlite3.Connection) -> None:
+def _view(db):
     db.execute("drop view v_requests")
     db.execute("create view v_requests as select load_extension('evil')")
 
 
-def _version(db: sqlite3.Connection) -> None:
+def _version(db):
     db.execute("pragma user_version = 2")
 
 
-def _table(db: sqlite3.Connection) -> None:
+def _table(db):
     db.execute("create table more (a)")
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sound(tmp_path_factory):
     place = tmp_path_factory.mktemp("sound")
     with store.Folder(place, writes=True) as folder:
         answer(folder, new_request(folder, CERTAINTY.head(20)))
@@ -427,9 +420,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *(_deep, _same_id, _trigger, _view, _version, _table),
     ],
 )
-def test_what_a_stranger_changed_is_refused_in_one_line(
-    sound: Path, tmp_path: Path, change
-) -> None:
+def test_what_a_stranger_changed_is_refused_in_one_line(sound, tmp_path, change):
     (tmp_path / store.DATABASE).write_bytes((sound / store.DATABASE).read_bytes())
     db = sqlite3.connect(tmp_path / store.DATABASE)
     change(db)
@@ -445,14 +436,14 @@ def test_what_a_stranger_changed_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\0" + b"x" * 5000])
-def test_what_is_no_database_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_database_is_refused_in_one_line(tmp_path, content):
     (tmp_path / store.DATABASE).write_bytes(content)
     with pytest.raises(CogbiasError, match=store.DATABASE):
         store.Folder(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ["", "-wal", "-journal"])
-def test_a_link_out_of_the_folder_is_not_followed(sound: Path, tmp_path: Path, ending: str) -> None:
+def test_a_link_out_of_the_folder_is_not_followed(sound, tmp_path, ending):
     inside = tmp_path / "inside"
     inside.mkdir()
     if ending:
@@ -464,7 +455,7 @@ def test_a_link_out_of_the_folder_is_not_followed(sound: Path, tmp_path: Path, e
             store.Folder(inside, writes=writes)
 
 
-def test_a_reader_writes_nothing(sound: Path) -> None:
+def test_a_reader_writes_nothing(sound):
     with store.Folder(sound) as folder:
         with pytest.raises(CogbiasError, match="readonly"):
             store.keep_notes(folder, "", ["a note"])
@@ -474,7 +465,7 @@ def test_a_reader_writes_nothing(sound: Path) -> None:
 # ---- what was made, and what was spent
 
 
-def test_a_file_is_made_again_when_its_input_has_changed(sound: Path, tmp_path: Path) -> None:
+def test_a_file_is_made_again_when_its_input_has_changed(sound, tmp_path):
     (tmp_path / store.DATABASE).write_bytes((sound / store.DATABASE).read_bytes())
     file = "reports/sim-human/choice-certainty.ipynb"
     with store.Folder(tmp_path, writes=True) as folder:
@@ -491,7 +482,7 @@ def test_a_file_is_made_again_when_its_input_has_changed(sound: Path, tmp_path: 
         assert folder.place(file).read_text() == "two"
 
 
-def test_the_content_of_a_request_changes_with_its_answers(tmp_path: Path) -> None:
+def test_the_content_of_a_request_changes_with_its_answers(tmp_path):
     with store.Folder(tmp_path, writes=True) as folder:
         asked = new_request(folder)
         contents = [store.content_of(folder, [asked])]
@@ -505,14 +496,14 @@ def test_the_content_of_a_request_changes_with_its_answers(tmp_path: Path) -> No
         assert store.content_of(folder, [asked]) == contents[-1]
 
 
-def _spend(place: str, number: int) -> None:
+def _spend(place, number):
     "Set aside a dollar at a time, and never settle."
     with store.Folder(place, writes=True) as folder:
         while store.set_aside(folder, store.Call(f"{number}", 1.0), 0, {"usd": 20})[0]:
             time.sleep(0.001)
 
 
-def _spent_at_once(place: str) -> None:
+def _spent_at_once(place):
     "Four processes, one of which is killed, keep to one limit."
     store.Folder(place, writes=True).db.close()
     spenders = [_forked(_spend, place, number) for number in range(4)]
@@ -523,5 +514,5 @@ def _spent_at_once(place: str) -> None:
         assert store.taken(folder, 0) == (0, 20, 20, 0)
 
 
-def test_a_limit_holds_over_processes_and_kills(tmp_path: Path) -> None:
+def test_a_limit_holds_over_processes_and_kills(tmp_path):
     _elsewhere(f"t._spent_at_once({str(tmp_path)!r})")

@@ -1,9 +1,6 @@
 "A model that writes stories keeps within limits, as one that answers does."
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 from doubles import Double
 from typer.testing import CliRunner
@@ -13,7 +10,7 @@ from cogbias.cli import app
 PRICE = ["--price", "openai/*=1,1"]  # usd a million; an answer of the double costs 21 of them
 
 
-def generate(double: Double, out: Path, *more: str) -> tuple[int, str]:
+def generate(double, out, *more):
     "Status and standard error of a call."
     words = ["generate", "managerial/escalation", "--model", "openai/tiny", "--out", str(out)]
     words += ["--base-url", double.openai, "--settings", "20", "--set", "max_tokens=64"]
@@ -21,7 +18,7 @@ def generate(double: Double, out: Path, *more: str) -> tuple[int, str]:
     return found.exit_code, found.stderr
 
 
-def answers(out: Path) -> int:
+def answers(out):
     "How many answers a table holds."
     if not out.exists():
         return 0
@@ -29,7 +26,7 @@ def answers(out: Path) -> int:
     return len({(row["setting"], row["instance"], row["attempt"], row["seed"]) for row in rows})
 
 
-def test_writing_stops_at_its_limit_and_goes_on_from_there(tmp_path: Path) -> None:
+def test_writing_stops_at_its_limit_and_goes_on_from_there(tmp_path):
     out = tmp_path / "stories.jsonl"
     with Double() as double:
         status, said = generate(double, out, *PRICE, "--limit", "usd=0.0015")

@@ -28,7 +28,7 @@ from golden import DATA, beside, load
 PAGE = Path(__file__).parent.parent / "nbs" / "published" / "bets.ipynb"
 
 
-def functions_of_the_page() -> dict[str, Any]:
+def functions_of_the_page():
     "What the page of the paper defines before its first figure."
     import nbformat
 

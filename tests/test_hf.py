@@ -8,7 +8,6 @@ import multiprocessing
 import pickle
 import shutil
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from tiers import every_few
@@ -16,7 +15,7 @@ from tiers import every_few
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from cogbias.backends.hf import HfParticipant, token_texts  # noqa: E402
+from cogbias.backends.hf import token_texts  # noqa: E402
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError, option  # noqa: E402
 from cogbias.elicitation.answer_trees import NextTokens, Token, answer_tree, measure  # noqa: E402
@@ -65,7 +64,7 @@ ITEMS = (
 REQUESTS = [Request(item, 0, seed) for seed, item in enumerate(ITEMS)]
 
 
-def saved(folder: Path, architecture: str) -> Path:
+def saved(folder, architecture):
     "A small random model of an architecture, with the tiny tokenizer."
     torch.manual_seed(1)
     model = transformers.AutoModelForCausalLM.from_config(
@@ -76,7 +75,7 @@ def saved(folder: Path, architecture: str) -> Path:
     return folder
 
 
-def one_by_one(who: HfParticipant, item: dict) -> object:
+def one_by_one(who, item):
     "The plain way: one prompt, one path, the whole vocabulary, no sharing."
     (prompt,) = who.prompts([item])
     texts, ends = token_texts(who.tokenizer), who.loaded.ends
@@ -127,7 +126,7 @@ def test_system_prompt_reaches_the_model_and_the_key(tmp_path):
     assert abs(answer.p["valid"] - 0.6) < 1e-4 and brief.identity != plain.identity
 
 
-def changed(folder: Path, name: str, **values: object) -> Path:
+def changed(folder, name, **values):
     "A copy of the tiny model with a changed JSON file."
     shutil.copytree(tiny_folder(), folder)
     file = folder / name
@@ -187,7 +186,7 @@ def test_a_thinking_model_is_asked_in_text_and_its_thinking_kept_apart():
     )
 
 
-def ask(who: HfParticipant) -> dict[str, float]:
+def ask(who):
     "One answer, wherever this runs."
     return next(who.answers(REQUESTS[:1], "option_probability"))[1].p
 
@@ -201,14 +200,14 @@ def test_one_object_in_threads_a_process_and_an_event_loop():
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert abs(pool.submit(ask, who).result()["A"] - 0.7) < 1e-4
 
-    async def inside() -> dict[str, float]:
+    async def inside():
         return ask(who)
 
     assert abs(asyncio.run(inside())["A"] - 0.7) < 1e-4
     assert b"loaded" not in pickle.dumps(who)
 
 
-def read_one_by_one(who: HfParticipant, item: dict) -> object:
+def read_one_by_one(who, item):
     "The plain way for an encoder-decoder: the whole model for each prompt and each path."
     (prompt,) = who.prompts([item])
     texts, ends = token_texts(who.tokenizer), who.loaded.ends

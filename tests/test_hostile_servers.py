@@ -1,11 +1,8 @@
 """Somebody else's server: who is asked, what may come back, what is kept."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -16,7 +13,7 @@ from doubles import item
 from cogbias.backends.ollama import OllamaParticipant
 from cogbias.backends.openai import OpenaiParticipant
 from cogbias.elicitation.calls import without_secrets
-from cogbias.participants import Answer, Participant, Request, participant
+from cogbias.participants import Request, participant
 from cogbias.tables import CogbiasError
 
 pytestmark = pytest.mark.usefixtures("no_settings_of_the_machine")
@@ -44,7 +41,7 @@ PAGES: dict[str, dict[str, Any]] = {
 LISTED = [{"token": text, "logprob": math.log(p)} for text, p in (("A", 0.6), ("B", 0.4))]
 
 
-def healthy(backend: str, sent: dict[str, Any]) -> dict[str, Any]:
+def healthy(backend, sent):
     "An answer as it should be: A with probability .6, then the end."
     begun = sent["messages"][-1]["role"] == "assistant"
     most = (sent.get("options") or {}).get("num_predict") or sent.get("max_tokens", 1)
@@ -64,7 +61,7 @@ def healthy(backend: str, sent: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def places(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places(body, path=()):
     "Where a body holds something."
     yield path
     pairs = body.items() if isinstance(body, dict) else ()
@@ -72,7 +69,7 @@ def places(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(value, (*path, name))
 
 
-def replaced(body: Any, path: tuple[Any, ...], value: Any) -> Any:
+def replaced(body, path, value):
     "A body with something else at a place; as it was where there is no such place."
     if not path:
         return {} if value is MISSING else value
@@ -93,11 +90,11 @@ def replaced(body: Any, path: tuple[Any, ...], value: Any) -> Any:
 class World:
     "A server without a network, with something else at one place of one page or of its answers."
 
-    def __init__(self, backend: str, page: str = "", path: tuple[Any, ...] = (), other: Any = None):
+    def __init__(self, backend, page="", path=(), other=None):
         self.backend, self.page, self.path, self.other = backend, page, path, other
         self.http = httpx2 if backend == "openai" else httpx
 
-    def body(self, request: Any) -> Any:
+    def body(self, request):
         "What is answered."
         page = request.url.path
         if request.method == "GET" or page == "/api/show":
@@ -106,7 +103,7 @@ class World:
             body, page = healthy(self.backend, json.loads(request.content)), "answer"
         return replaced(body, self.path, self.other) if page == self.page else body
 
-    def participant(self, **settings: Any) -> Participant:
+    def participant(self, **settings):
         "Who is in front of it."
         answer = lambda request: self.http.Response(200, text=json.dumps(self.body(request)))
         made = {"openai": OpenaiParticipant, "ollama": OllamaParticipant}[self.backend]
@@ -115,13 +112,13 @@ class World:
         return made("tiny", base_url=url, transport=network, concurrency=1, **settings)
 
 
-def one(who: Participant, method: str) -> Answer:
+def one(who, method):
     "Its answer to one question."
     return next(iter(who.answers([Request(ITEM, 0, 1)], method)))[1]
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def at_once(monkeypatch):
     "Nobody pauses."
     monkeypatch.setattr("cogbias.elicitation.calls.LONGEST_PAUSE", 0.0)
 
@@ -131,7 +128,7 @@ INSTEAD = (MISSING, 10**30, [1], math.nan, "\x1b[31m\ud800")
 
 @pytest.mark.parametrize("method", ["text", "option_probability"])
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-def test_every_field_of_an_answer(backend: str, method: str) -> None:
+def test_every_field_of_an_answer(backend, method):
     "Missing and of four wrong types: it costs that answer, or changes nothing."
     sent = {"messages": [{"role": "user"}], "logprobs": method != "text", "max_tokens": 1}
     for path in places(healthy(backend, sent)):
@@ -154,7 +151,7 @@ def test_every_field_of_an_answer(backend: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-def test_every_field_of_a_page(backend: str) -> None:
+def test_every_field_of_a_page(backend):
     for page, body in PAGES[backend].items():
         for path in places(body):
             for value in INSTEAD:
@@ -167,13 +164,13 @@ def test_every_field_of_a_page(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-def test_no_request_goes_to_another_host(backend: str) -> None:
+def test_no_request_goes_to_another_host(backend):
     went = []
     world = World(backend)
     who = world.participant()
     assert who.methods
 
-    def moving(request: Any) -> Any:
+    def moving(request):
         went.append(str(request.url))
         return world.http.Response(307, headers={"location": "https://there.example/x-key/v1"})
 
@@ -186,11 +183,11 @@ def test_no_request_goes_to_another_host(backend: str) -> None:
 SECRETS = ("correct.horse+battery/42", "tr0ub4dor")
 
 
-def test_what_a_good_answer_repeats_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_good_answer_repeats_is_taken_out(monkeypatch):
     "A server repeats all that it was sent, in every text of an answer that is otherwise good."
     monkeypatch.setenv("OPENAI_API_KEY", SECRETS[0])
 
-    def answer(request: Any) -> Any:
+    def answer(request):
         told = " ".join(SECRETS)
         if request.method == "GET":
             body = {"data": [{"id": "tiny", "owned_by": told, "root": told}]}
@@ -211,7 +208,7 @@ def test_what_a_good_answer_repeats_is_taken_out(monkeypatch: pytest.MonkeyPatch
     assert not [secret for secret in SECRETS if secret in told]
 
 
-def test_no_secret_gets_into_a_record() -> None:
+def test_no_secret_gets_into_a_record():
     for extra in ({"api_key": "one"}, {"chat_template": "Zq7planted5ecretVa1ue"}):
         with pytest.raises(CogbiasError, match="extra holds what looks like a key") as refused:
             participant("openai/m", extra=extra)

@@ -4,12 +4,8 @@ The files are made up here, in the columns of the published ones; nothing of tho
 repository.
 """
 
-from __future__ import annotations
-
 import random
 import re
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -47,11 +43,11 @@ ELEVEN = """Anchoring, Availability Heuristic, Confirmation Bias, Endowment Effe
 Illusion Of Control, Optimism Bias, Reactance, Risk Compensation"""
 
 
-def _told(names: str) -> list[str]:
+def _told(names):
     return names.replace("\n", " ").split(", ")
 
 
-def _paradigm(bias: str) -> str:
+def _paradigm(bias):
     words = [word for word in bias.split() if word not in ("Bias", "Effect", "Heuristic")]
     return "managerial/" + "_".join(words).lower()
 
@@ -86,7 +82,7 @@ INDUSTRIES = ("energy", "banks", "media & entertainment", "utilities")
 # -- made-up files ---------------------------------------------------------------------------------
 
 
-def template(condition: str, story: str, options: list[str], inserted: dict[str, str]) -> str:
+def template(condition, story, options, inserted):
     "A template as XML, with what was inserted."
     insertions = "".join(
         f'<insertion origin="user" instruction={quoteattr(name)}>{escape(text)}</insertion>'
@@ -99,7 +95,7 @@ def template(condition: str, story: str, options: list[str], inserted: dict[str,
     )
 
 
-def formatted(story: str, options: list[str]) -> str:
+def formatted(story, options):
     "The same as text."
     listed = "".join(f"Option {n}: {each}\n" for n, each in enumerate(options, 1))
     return f"Situation:\n{story}\n\nPrompt:\nWhich?\n\nAnswer Options:\n{listed}"
@@ -114,7 +110,7 @@ EITHER = {  # bias -> what is inserted into both, one of two
 }
 
 
-def was_inserted(bias: str, draw: random.Random) -> tuple[dict[str, str], dict[str, str], str]:
+def was_inserted(bias, draw):
     "What the published code inserts into control and treatment, and its remark."
     both: dict[str, str] = {}
     control: dict[str, str] = {}
@@ -160,7 +156,7 @@ def was_inserted(bias: str, draw: random.Random) -> tuple[dict[str, str], dict[s
     return both | control, both | treatment, remarks
 
 
-def a_test(number: int, bias: str, scenario: str, draw: random.Random) -> dict[str, Any]:
+def a_test(number, bias, scenario, draw):
     "A row of test cases."
     points = ALL[bias][1] if bias in ALL else 7
     options = [f"point {place} of plan {number}" for place in range(points)]
@@ -175,7 +171,7 @@ def a_test(number: int, bias: str, scenario: str, draw: random.Random) -> dict[s
     return row
 
 
-def a_tests_file(instances: int = 2, more: Iterable[str] = ()) -> list[dict[str, Any]]:
+def a_tests_file(instances=2, more=()):
     "Test cases of five biases, and of others."
     draw = random.Random(3)
     rows: list[dict[str, Any]] = []
@@ -186,14 +182,14 @@ def a_tests_file(instances: int = 2, more: Iterable[str] = ()) -> list[dict[str,
     return rows
 
 
-def inserted_first(test: dict[str, Any], condition: str, name: str) -> str:
+def inserted_first(test, condition, name):
     "What was inserted first under a name."
     found = re.search(f'instruction="{name}">(.*?)</insertion>', test[f"raw_{condition}"])
     assert found, (test["bias"], name)
     return found[1]
 
 
-def published_kappa(test: dict[str, Any]) -> int:
+def published_kappa(test):
     "The sign of the bias, as the published code finds it."
     telling = {
         "Bandwagon Effect": ("control", "majority_opinion", "A", -1),
@@ -212,9 +208,7 @@ def published_kappa(test: dict[str, Any]) -> int:
     return 1 if bias in UPWARD else -1
 
 
-def published_formula(
-    test: dict[str, Any], control: int, treatment: int, old: bool = True
-) -> float:
+def published_formula(test, control, treatment, old=True):
     "The score as the published code computes it, written down a second time."
     bias, kappa, x1, x2 = test["bias"], published_kappa(test), 0, 0
     if bias == "Planning Fallacy":
@@ -229,9 +223,7 @@ def published_formula(
     return kappa * (one - two) / (max(one, two) + 1e-8)
 
 
-def a_decision(
-    test: dict[str, Any], draw: random.Random, old: bool = True, **changes: Any
-) -> dict[str, Any]:
+def a_decision(test, draw, old=True, **changes):
     "A row of decisions."
     points = ALL[test["bias"]][1] if test["bias"] in ALL else 7
     order = [*range(points)][:: draw.choice([1, -1])]
@@ -258,7 +250,7 @@ ERROR: dict[str, Any] = {
 }
 
 
-def written(folder: Path, tests: list[dict], decisions: list[dict] | None = None) -> Path:
+def written(folder, tests, decisions=None):
     "A folder with these files."
     folder.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(tests).to_csv(folder / "full_dataset.csv", index=False)
@@ -267,35 +259,33 @@ def written(folder: Path, tests: list[dict], decisions: list[dict] | None = None
     return folder
 
 
-def decided(tests: list[dict], old: bool = True, seed: int = 5) -> list[dict[str, Any]]:
+def decided(tests, old=True, seed=5):
     "A decision on every test."
     draw = random.Random(seed)
     return [a_decision(test, draw, old) for test in tests]
 
 
 @pytest.fixture(scope="module")
-def tests() -> list[dict[str, Any]]:
+def tests():
     "Two instances of four scenarios of the five biases."
     return a_tests_file()
 
 
 @pytest.fixture(scope="module")
-def all_tests() -> list[dict[str, Any]]:
+def all_tests():
     "Two instances of four scenarios of the thirty biases."
     return a_tests_file(more=[bias for bias in ALL if bias not in BIASES])
 
 
 @pytest.fixture(scope="module")
-def imported(
-    tmp_path_factory: pytest.TempPathFactory, all_tests: list[dict]
-) -> tuple[Any, Path, list]:
+def imported(tmp_path_factory, all_tests):
     "A made-up data set of all thirty, read and written."
     place, decisions = tmp_path_factory.mktemp("thirty"), decided(all_tests)
     found = import_malberg(written(place / "in", all_tests, decisions), place / "out")
     return found, place / "out", decisions
 
 
-def stored(outputs: Path) -> pd.DataFrame:
+def stored(outputs):
     "The answers of a folder."
     with Folder(outputs) as folder:
         return trials(folder)
@@ -304,7 +294,7 @@ def stored(outputs: Path) -> pd.DataFrame:
 # -- what is read ----------------------------------------------------------------------------------
 
 
-def test_no_published_bias_is_without_a_paradigm(imported: tuple) -> None:
+def test_no_published_bias_is_without_a_paradigm(imported):
     found, _, _ = imported
     here = {name for name in paradigms() if name.startswith("managerial/")}
     assert {*found.items} == {name for name, _ in ALL.values()} == here and len(here) == 30
@@ -312,7 +302,7 @@ def test_no_published_bias_is_without_a_paradigm(imported: tuple) -> None:
     assert found.counts == counts and not found.notes
 
 
-def test_the_published_metric_gives_the_published_scores(imported: tuple, all_tests: list) -> None:
+def test_the_published_metric_gives_the_published_scores(imported, all_tests):
     "Mean by mean, for all biases; the corrected one is what the formula should have been."
     _, out, decisions = imported
     effects = effects_of(out)
@@ -334,7 +324,7 @@ def test_the_published_metric_gives_the_published_scores(imported: tuple, all_te
 CORRECTED = {"managerial/anchoring", "managerial/hindsight", "managerial/planning_fallacy"}
 
 
-def test_an_item_is_what_was_shown(imported: tuple) -> None:
+def test_an_item_is_what_was_shown(imported):
     _, out, decisions = imported
     table = stored(out)
     with Folder(out) as folder:
@@ -358,7 +348,7 @@ def test_an_item_is_what_was_shown(imported: tuple) -> None:
     assert known["industry"].isin(INDUSTRIES).all()
 
 
-def test_commands_work_on_the_folder(tmp_path: Path, tests: list[dict]) -> None:
+def test_commands_work_on_the_folder(tmp_path, tests):
     kept = [test for test in tests if test["bias"] == "Conservatism"]
     other = [each | {"model": "google/gemma-2-9b-it"} for each in decided(kept, seed=9)]
     folder, out = written(tmp_path / "in", kept, decided(kept) + other), str(tmp_path / "out")
@@ -373,7 +363,7 @@ def test_commands_work_on_the_folder(tmp_path: Path, tests: list[dict]) -> None:
 # -- what is left out is counted -------------------------------------------------------------------
 
 
-def test_what_cannot_be_used_is_left_out_and_counted(tmp_path: Path, tests: list[dict]) -> None:
+def test_what_cannot_be_used_is_left_out_and_counted(tmp_path, tests):
     more = a_tests_file(more=("Sunk Cost Effect",))
     decisions = decided(more)
     decisions[0] |= ERROR
@@ -409,7 +399,7 @@ def test_what_cannot_be_used_is_left_out_and_counted(tmp_path: Path, tests: list
 # -- odd files -------------------------------------------------------------------------------------
 
 
-def complaint(folder: Path, tests: list[dict], decisions: list[dict] | None = None) -> str:
+def complaint(folder, tests, decisions=None):
     "What is said of a folder that cannot be read; one line, and nothing is written."
     with pytest.raises(CogbiasError) as found:
         import_malberg(written(folder, tests, decisions), folder / "out")
@@ -427,7 +417,7 @@ WRONG_DECISIONS = {
 
 
 @pytest.mark.parametrize("column", WRONG_DECISIONS)
-def test_a_wrong_cell_of_a_decision(tmp_path: Path, tests: list[dict], column: str) -> None:
+def test_a_wrong_cell_of_a_decision(tmp_path, tests, column):
     for number, value in enumerate(WRONG_DECISIONS[column]):
         wrong = decided(tests)
         wrong[2] |= {column: value}
@@ -438,7 +428,7 @@ def test_a_wrong_cell_of_a_decision(tmp_path: Path, tests: list[dict], column: s
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><t>&b;</t>'
 
 
-def test_a_template_that_declares_something_is_not_read(tmp_path: Path, tests: list[dict]) -> None:
+def test_a_template_that_declares_something_is_not_read(tmp_path, tests):
     some = [dict(test) for test in tests if test["bias"] == "Planning Fallacy"]
     decisions = decided(some)
     some[0]["raw_treatment"] = BOMB
@@ -446,7 +436,7 @@ def test_a_template_that_declares_something_is_not_read(tmp_path: Path, tests: l
     assert any("1 test cases without a value" in note for note in found.notes)
 
 
-def test_wrong_files(tmp_path: Path, tests: list[dict]) -> None:
+def test_wrong_files(tmp_path, tests):
     (tmp_path / "empty").mkdir()
     assert "has no full_dataset.csv" in complaint_of(tmp_path / "empty")
     folder = written(tmp_path / "only", [], decided(tests))
@@ -466,7 +456,7 @@ def test_wrong_files(tmp_path: Path, tests: list[dict]) -> None:
     assert "link.csv" in complaint_of(folder)
 
 
-def complaint_of(path: Path) -> str:
+def complaint_of(path):
     "The one line that is said of a folder."
     with pytest.raises(CogbiasError) as found:
         read_malberg(path)

@@ -1,15 +1,11 @@
 "Ctrl-C ends any command in time, so does the death of a worker, and the same command goes on."
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import psutil
 import pytest
@@ -27,7 +23,7 @@ from cogbias.study import make_study, study_items
 PROMISED, SHARING = 2.0, 5.0
 
 
-def limit() -> float:
+def limit():
     "Seconds that an end may take on the machine as it is now."
     at_work = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
     return SHARING if at_work or "PYTEST_XDIST_WORKER" in os.environ else PROMISED
@@ -38,7 +34,7 @@ ASKED = ["--paradigm", "choice/certainty", "--where", "template=1"]
 ASKED += ["--where", "design=common_ratio"]
 
 
-def until(true: Callable[[], bool], seconds: float = 60) -> None:
+def until(true, seconds=60):
     "Wait for something to be so."
     end = time.monotonic() + seconds
     while not true():
@@ -47,7 +43,7 @@ def until(true: Callable[[], bool], seconds: float = 60) -> None:
 
 
 @contextmanager
-def started(*arguments: str) -> Iterator[subprocess.Popen]:
+def started(*arguments):
     "A command in a session of its own, as under a terminal."
     process = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -64,7 +60,7 @@ def started(*arguments: str) -> Iterator[subprocess.Popen]:
         process.wait()
 
 
-def stop(process: subprocess.Popen, group: bool = False, number: int = signal.SIGINT) -> list[str]:
+def stop(process, group=False, number=signal.SIGINT):
     "Interrupt it and return its standard error; it must end in time and leave nobody behind."
     children = psutil.Process(process.pid).children(recursive=True)
     begun = time.monotonic()
@@ -78,14 +74,14 @@ def stop(process: subprocess.Popen, group: bool = False, number: int = signal.SI
     return said.strip().splitlines()
 
 
-def hanging(after: int) -> Callable[..., str | None]:
+def hanging(after):
     "A server that answers so many chats and then says nothing."
     return lambda asked: "hang" if asked.number > after else None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 7])
-def test_while_a_server_hangs(tmp_path: Path, after: int) -> None:
+def test_while_a_server_hangs(tmp_path, after):
     with Double(hanging(after)) as double:
         command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
         command += ["--outputs", str(tmp_path), "--no-reports"]
@@ -116,7 +112,7 @@ def test_while_a_server_hangs(tmp_path: Path, after: int) -> None:
         pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow),
     ],
 )
-def test_while_workers_wait_for_a_server(tmp_path: Path, number: int, group: bool) -> None:
+def test_while_workers_wait_for_a_server(tmp_path, number, group):
     "As from a terminal, by kill, and by the queue of a cluster."
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
@@ -126,7 +122,7 @@ def test_while_workers_wait_for_a_server(tmp_path: Path, number: int, group: boo
             assert stop(process, group, number) == [STOPPED]
 
 
-def fork_servers(process: subprocess.Popen) -> list[psutil.Process]:
+def fork_servers(process):
     "What a command has its copies from."
     found = []
     for each in psutil.Process(process.pid).children():
@@ -135,12 +131,12 @@ def fork_servers(process: subprocess.Popen) -> list[psutil.Process]:
     return found
 
 
-def copies_at_work(process: subprocess.Popen) -> list[psutil.Process]:
+def copies_at_work(process):
     "The copies that make reports for a command."
     return [copy for each in fork_servers(process) for copy in each.children()]
 
 
-def test_while_a_report_is_made(tmp_path: Path) -> None:
+def test_while_a_report_is_made(tmp_path):
     run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
     with started(*run) as process:
         until(lambda: copies_at_work(process) != [])
@@ -148,7 +144,7 @@ def test_while_a_report_is_made(tmp_path: Path) -> None:
     assert list(tmp_path.glob("reports/*/certainty.ipynb")) == []
 
 
-def test_a_report_that_was_being_made_leaves_nothing(tmp_path: Path) -> None:
+def test_a_report_that_was_being_made_leaves_nothing(tmp_path):
     "The program is killed: the copies end, and the report is missing."
     study = make_study(models=["sim/human"], paradigms=["classic/framing"])
     run_study(study, tmp_path, reports=False)
@@ -182,7 +178,7 @@ main()
 
 
 @pytest.mark.parametrize("name", ["cogbias.cli", "typer", "cogbias.design"])
-def test_before_anything_is_imported(name: str) -> None:
+def test_before_anything_is_imported(name):
     "In the first tenths of a second, the program being imported, there was a traceback."
     began = time.monotonic()
     done = subprocess.run(
@@ -196,7 +192,7 @@ def test_before_anything_is_imported(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_is_one_line(tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_one_line(tmp_path):
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
         command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]

@@ -13,7 +13,7 @@ from cogbias.stats.estimates import LEVEL
 from cogbias.stats.ratings import RatingRule, rating_effect, score_tables
 
 
-def disagreements(rows: pd.DataFrame) -> pd.DataFrame:
+def disagreements(rows):
     "Rows whose p-value says something else of zero than their interval."
     tested = rows[rows["p_value"].notna() & rows["ci_low"].notna()]
     level = tested["ci_level"] if "ci_level" in tested else 0.95

@@ -1,8 +1,6 @@
 "The documentation of the library: what stands on its pages, what is linked, what has a reference."
 
 import json
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 from conftest import NOTEBOOKS, script_of_docs
@@ -24,18 +22,18 @@ class Point(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def library() -> ModuleType:
+def library():
     "The program that makes the documentation."
     return script_of_docs("library")
 
 
 @pytest.fixture(scope="module")
-def pages(library: ModuleType) -> list:
+def pages(library):
     "The notebooks of the repository, taken apart."
     return library.notebook_pages(NOTEBOOKS)
 
 
-def test_public_names_have_their_parameters_and_meanings(library: ModuleType) -> None:
+def test_public_names_have_their_parameters_and_meanings(library):
     symbols = {each.name: each for each in library.public_symbols(SIGNATURES)}
     assert list(symbols) == ["LEVEL", "wilson", "Point", "Point.length"]
     rows = {row.name: row for row in symbols["wilson"].rows}
@@ -44,13 +42,13 @@ def test_public_names_have_their_parameters_and_meanings(library: ModuleType) ->
     assert symbols["Point"].rows[0].meaning == "to the right"
 
 
-def test_every_notebook_but_templates_and_the_front_page_is_one(pages: list) -> None:
+def test_every_notebook_but_templates_and_the_front_page_is_one(pages):
     names = {page.docname for page in pages}
     assert {"00_tables", "stats/01_clusters", "tutorials/first_steps"} <= names
     assert not [name for name in names if name.startswith(("reports/", "index"))]
 
 
-def test_a_name_is_linked_where_it_is_clear_what_it_means(library: ModuleType, pages: list) -> None:
+def test_a_name_is_linked_where_it_is_clear_what_it_means(library, pages):
     names = library.Names(pages)
     linked = library.link_names("See `check_settings` and `x = 1`.", names, "cogbias.study")
     assert linked == (
@@ -62,7 +60,7 @@ def test_a_name_is_linked_where_it_is_clear_what_it_means(library: ModuleType, p
 
 
 @pytest.mark.slow
-def test_pages_are_built(library: ModuleType, tmp_path: Path) -> None:
+def test_pages_are_built(library, tmp_path):
     pytest.importorskip("sphinx")
     source = json.loads((NOTEBOOKS / "stats" / "01_clusters.ipynb").read_text())
     (tmp_path / "nbs" / "stats").mkdir(parents=True)

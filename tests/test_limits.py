@@ -1,7 +1,5 @@
 "A plan asks nobody; a run stops before it costs too much, keeps its pace, and goes on from there."
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -9,10 +7,9 @@ import socket
 import subprocess
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from doubles import Asked, Double
+from doubles import Double
 from test_interrupts import COMMAND, started, until
 from typer.testing import CliRunner
 
@@ -30,34 +27,34 @@ PROMPTS = 88
 PRICE = ["--price", "openai/*=1,1"]
 
 
-def run(double: Double, outputs: Path, *more: str, model: str = "openai/tiny") -> tuple[int, str]:
+def run(double, outputs, *more, model="openai/tiny"):
     "A run of the command line in this process: its status, and what it said on standard error."
     command = ["run", "--model", model, *ASKED, "--base-url", double.openai]
     found = CliRunner().invoke(app, [*command, "--outputs", str(outputs), *more])
     return found.exit_code, found.stderr
 
 
-def stored(outputs: Path, model: str = "openai/tiny") -> int:
+def stored(outputs, model="openai/tiny"):
     "Answers of a model in a folder."
     with Folder(outputs) as folder:
         asked = [each for each in requests(folder) if each.participant == model]
         return int(status(folder, asked)["ok"].sum())
 
 
-def spent(outputs: Path) -> float:
+def spent(outputs):
     "Usd that were paid in a folder, or may have been."
     with Folder(outputs) as folder:
         held = taken(folder, 0)
     return held.paid + held.in_flight
 
 
-def questions(double: Double) -> Counter:
+def questions(double):
     "How often each question was put, but for those that find out how a server wants to be asked."
     asked = [(each.prompt, each.seed) for each in double.asked]
     return Counter(each for each in asked if "days of the week" not in each[0])
 
 
-def test_a_run_stops_at_its_limit_and_goes_on_without_doubling(tmp_path: Path) -> None:
+def test_a_run_stops_at_its_limit_and_goes_on_without_doubling(tmp_path):
     with Double() as double:
         status, said = run(double, tmp_path, *PRICE, "--limit", "usd=0.0015")
         first = stored(tmp_path)
@@ -82,7 +79,7 @@ TWO_STEPS = ["--method", "two_step", "--extractor", "openai/reader"]
 
 
 @pytest.mark.parametrize("more", [[], TWO_STEPS, ["--valid", "10"]], ids=["", "two steps", "valid"])
-def test_a_run_with_nothing_new_contacts_nobody(more: list[str], tmp_path: Path) -> None:
+def test_a_run_with_nothing_new_contacts_nobody(more, tmp_path):
     "Its server is gone by then, nothing is spent, and a plan says so, too."
     with Double() as double:
         assert run(double, tmp_path, *more, *PRICE, "--limit", "usd=5")[0] == 0
@@ -95,26 +92,26 @@ def test_a_run_with_nothing_new_contacts_nobody(more: list[str], tmp_path: Path)
     assert model["calls"] == 0
 
 
-def tokens_of(asked: Asked) -> dict[str, int]:
+def tokens_of(asked):
     "What a server counts that bills about what a request may cost at worst."
     return {"prompt_tokens": len(asked.prompt) // 4, "completion_tokens": 16}
 
 
-def slowly(handler: object, asked: Asked) -> None:
+def slowly(handler, asked):
     "An answer that takes its time, so that a kill meets several on their way."
     time.sleep(0.05)
     body = handler.answer(asked) | {"usage": tokens_of(asked)}
     handler.send(200, json.dumps(body).encode())
 
 
-def billed(double: Double) -> float:
+def billed(double):
     "What a server charges for all that it was asked, in usd at 1 usd a million tokens."
     return sum(sum(tokens_of(each).values()) for each in double.asked) / 1e6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGKILL, "2"), (signal.SIGTERM, "1")])
-def test_what_a_kill_cuts_off_is_spent(tmp_path: Path, number: signal.Signals, jobs: str) -> None:
+def test_what_a_kill_cuts_off_is_spent(tmp_path, number, jobs):
     "However often a run is killed, the bill keeps to the limit, and no less is told than it says."
     limit = 0.0055
     more = [*PRICE, "--set", "concurrency=8", "--set", "max_tokens=16", "--jobs", jobs]
@@ -135,7 +132,7 @@ def test_what_a_kill_cuts_off_is_spent(tmp_path: Path, number: signal.Signals, j
     assert billed(double) - 1e-9 <= spent(tmp_path) <= limit + 1e-9
 
 
-def first_question() -> Request:
+def first_question():
     "One question of a paradigm."
     study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
     return Request(study_items(study, "classic/framing").iloc[0].to_dict(), 0, 1)
@@ -143,13 +140,11 @@ def first_question() -> Request:
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
 @pytest.mark.parametrize(("fault", "is_free"), [("busy", True), ("gone", False), ("cut", False)])
-def test_a_request_of_unknown_fate_is_spent(
-    fault: str, is_free: bool, backend: str, tmp_path: Path
-) -> None:
+def test_a_request_of_unknown_fate_is_spent(fault, is_free, backend, tmp_path):
     "The first try of a question fails; what nobody can have billed is given back, nothing else."
     request = first_question()
 
-    def script(asked: Asked) -> str | None:
+    def script(asked):
         return fault if asked.prompt == request.item["prompt"] and asked.time == 1 else None
 
     with Double(script) as double:
@@ -169,13 +164,13 @@ class Clock:
 
     time = 1_000.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         self.time += 2
         return self.time
 
 
 @pytest.mark.parametrize(("name", "limit"), [("requests", 5), ("tokens", 400)])
-def test_no_minute_sees_more_than_allowed(name: str, limit: float, tmp_path: Path) -> None:
+def test_no_minute_sees_more_than_allowed(name, limit, tmp_path):
     study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
     items = study_items(study, "classic/framing").head(20).to_dict("records")
     questions = [Request(item, 0, number) for number, item in enumerate(items)]
@@ -193,7 +188,7 @@ def test_no_minute_sees_more_than_allowed(name: str, limit: float, tmp_path: Pat
     assert len(counts) >= 20 and limit / 3 < busiest <= limit
 
 
-def test_a_limit_without_a_price_asks_nobody(tmp_path: Path, capsys) -> None:
+def test_a_limit_without_a_price_asks_nobody(tmp_path, capsys):
     with Double() as double:
         command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
         with pytest.raises(SystemExit) as ended:
@@ -208,12 +203,12 @@ class Unreachable(Exception):
     "Somebody was contacted."
 
 
-def _refuse(*_: object, **__: object) -> None:
+def _refuse(*_, **__):
     raise Unreachable
 
 
 @pytest.fixture
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+def offline(monkeypatch):
     "No network and no key."
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "HF_TOKEN"):
         monkeypatch.delenv(name, raising=False)
@@ -226,7 +221,7 @@ MODELS = ["openai/gpt-4o-mini", "ollama/gemma2:9b", "hf/Qwen/Qwen2.5-0.5B", "hf/
 MODELS += ["encoder/bert-base-uncased", "encoder/bert@coin"]
 
 
-def test_a_plan_needs_no_network_and_no_key(offline: None, tmp_path: Path) -> None:
+def test_a_plan_needs_no_network_and_no_key(offline, tmp_path):
     command = ["plan", *(part for model in MODELS for part in ("--model", model))]
     command += ["--paradigm", "bets/coin", "--outputs", str(tmp_path / "none")]
     shown = CliRunner().invoke(app, [*command, "--limit", "usd=5"])
@@ -242,7 +237,7 @@ def test_a_plan_needs_no_network_and_no_key(offline: None, tmp_path: Path) -> No
     assert cells["openai/gpt-4o-mini"]["usd"] > 0 and cells["ollama/gemma2:9b"]["usd"] is None
 
 
-def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path: Path) -> None:
+def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path):
     with Double() as double:
         run(double, tmp_path, *PRICE, "--limit", "usd=0.0015")
         address = double.openai

@@ -4,14 +4,12 @@ import re
 from collections import Counter
 from functools import cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cogbias.backends.sim import exact_trials, strength_in
-from cogbias.design import Paradigm, paradigm, paradigms
+from cogbias.design import paradigm, paradigms
 from cogbias.effects import decide, estimate_effects
 from cogbias.kits.scenario import planted_shift
 from cogbias.kits.shelf import set_faults, shelf
@@ -24,19 +22,19 @@ SAME = 8  # words in a row that two shelves may not share
 
 
 @cache
-def made(name: str) -> tuple[Paradigm, pd.DataFrame]:
+def made(name):
     "A paradigm and its items."
     found = paradigm(name)
     return found, found.items()
 
 
-def at_random(content: dict[str, Any], roles: list[str]) -> dict[str, float]:
+def at_random(content, roles):
     "Every point of the scale with one probability."
     return dict.fromkeys(roles, 1 / len(roles))
 
 
 @cache
-def headline(name: str, who: str) -> pd.Series:
+def headline(name, who):
     "The headline of a simulated manager, from exact probabilities."
     found, items = made(name)
     effects = estimate_effects(exact_trials(who, items), items, found)
@@ -45,7 +43,7 @@ def headline(name: str, who: str) -> pd.Series:
 
 
 @pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_the_shelf_is_large_enough_and_every_set_is_used(name: str) -> None:
+def test_the_shelf_is_large_enough_and_every_set_is_used(name):
     found, items = made(name)
     sets = shelf(name)
     assert len(sets) >= 40 and [*set_faults(sets, found.written.gaps)] == []
@@ -53,7 +51,7 @@ def test_the_shelf_is_large_enough_and_every_set_is_used(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_settings_lie_within_sets_and_nothing_crosses(name: str) -> None:
+def test_settings_lie_within_sets_and_nothing_crosses(name):
     _, items = made(name)
     assert (items["cluster"] == items["filling_set"]).all() and "crossed" not in items
     told = items["prompt"].str.partition(". ")[0]  # you are the manager at the organisation
@@ -62,13 +60,13 @@ def test_settings_lie_within_sets_and_nothing_crosses(name: str) -> None:
     assert 160 <= len(items) == 2 * 2 * 2 * items["cluster"].nunique() <= 600
 
 
-def content_words(texts: dict[str, str]) -> set[str]:
+def content_words(texts):
     "Words of four letters and more."
     return set(re.findall(r"[a-z']{4,}", " ".join(texts.values()).lower()))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_two_sets_share_a_sentence_or_most_of_their_words(name: str) -> None:
+def test_no_two_sets_share_a_sentence_or_most_of_their_words(name):
     found, _ = made(name)
     sets = shelf(name)
     sentences = Counter(
@@ -87,7 +85,7 @@ def test_no_two_sets_share_a_sentence_or_most_of_their_words(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pairs_are_asked_in_both_orders_alike(name: str) -> None:
+def test_pairs_are_asked_in_both_orders_alike(name):
     _, items = made(name)
     asked = items.groupby(["cluster", "instance"])
     assert (asked["option_order"].value_counts().unstack() == 2).all(axis=None)
@@ -96,15 +94,15 @@ def test_pairs_are_asked_in_both_orders_alike(name: str) -> None:
     assert (np.where(items["option_order"] == 1, 0, last) == first).all()
 
 
-def planted(name: str, who: str) -> float:
+def planted(name, who):
     "What a simulated manager should show; the bias of `human` is as strong as the cluster has it."
     found, items = made(name)
     rule, rational = found.rules[who], found.rules["rational"]
 
-    def shift(cluster: str, rows: pd.DataFrame) -> float:
+    def shift(cluster, rows):
         strength = strength_in({"cluster": cluster}) if who == "human" else 1
 
-        def answer(content: dict[str, Any], roles: list[str]) -> dict[str, float]:
+        def answer(content, roles):
             biased, calm = rule(content, roles), rational(content, roles)
             moved = {
                 role: max(0, strength * biased.get(role, 0) + (1 - strength) * calm.get(role, 0))
@@ -118,7 +116,7 @@ def planted(name: str, who: str) -> float:
 
 
 @pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_the_planted_effect_and_its_mirror_come_back(name: str) -> None:
+def test_the_planted_effect_and_its_mirror_come_back(name):
     for who in ("human", "mirror", "rational", "noisy_rational"):
         spread = 0.01 if who == "human" else 1e-9  # its strength varies around 1 over clusters
         assert headline(name, who)["estimate"] == pytest.approx(planted(name, who), abs=spread)
@@ -127,9 +125,7 @@ def test_the_planted_effect_and_its_mirror_come_back(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("who", ["random", "rational"])
-def test_neither_a_random_nor_a_rational_manager_shows_a_bias_in_any_set(
-    name: str, who: str
-) -> None:
+def test_neither_a_random_nor_a_rational_manager_shows_a_bias_in_any_set(name, who):
     found, items = made(name)
     shown = {
         cluster: planted_shift(found.written, rows, found.rules.get(who, at_random))
@@ -139,20 +135,20 @@ def test_neither_a_random_nor_a_rational_manager_shows_a_bias_in_any_set(
     assert abs(headline(name, who)["estimate"]) < 1e-12
 
 
-def runs(texts: list[str]) -> set[tuple[str, ...]]:
+def runs(texts):
     "All runs of as many words as no two of them may share."
     words = [re.findall(r"[a-z']+", text.lower()) for text in texts]
     return {tuple(each[k : k + SAME]) for each in words for k in range(len(each) - SAME + 1)}
 
 
-def phrases(name: str) -> set[tuple[str, ...]]:
+def phrases(name):
     "Every run of words in the shelf of a paradigm."
     sets = shelf(name)
     texts = [text for each in sets.values() for text in each.values()]
     return runs(texts)
 
 
-def test_no_sentence_is_copied_from_shelf_to_shelf() -> None:
+def test_no_sentence_is_copied_from_shelf_to_shelf():
     found = {name: phrases(name) for name in NAMES}
     for one, other in combinations(NAMES, 2):
         assert not found[one] & found[other], (one, other)
@@ -163,9 +159,7 @@ FLIPPED = ["disposition", "information", "negativity", "status_quo"]
 
 @pytest.mark.parametrize("name", FLIPPED)
 @pytest.mark.parametrize("asked", [{"orders": "published", "instances": 2}, {"orders": 1}, "one"])
-def test_the_first_option_is_no_bias_where_no_pair_is_asked_in_both_orders(
-    name: str, asked: dict[str, Any] | str
-) -> None:
+def test_the_first_option_is_no_bias_where_no_pair_is_asked_in_both_orders(name, asked):
     "It was said to be reversed under the published pattern, and present in one order."
     found = paradigm(f"managerial/{name}")
     if asked == "one":
@@ -184,7 +178,7 @@ def test_the_first_option_is_no_bias_where_no_pair_is_asked_in_both_orders(
         assert abs(effects["estimate"].iloc[0]) < 1e-9
 
 
-def test_the_published_score_keeps_the_published_pattern() -> None:
+def test_the_published_score_keeps_the_published_pattern():
     found = paradigm("managerial/status_quo")
     items = found.items(settings=50, orders="published", instances=2)
     effects = estimate_effects(exact_trials("position", items), items, found)

@@ -1,9 +1,5 @@
 """A target that is another option under treatment: an effect from nothing, and who is told."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -17,7 +13,7 @@ SAYS = "under treatment, the target is a different one of the same options in"
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
-def hues(how: str) -> pd.DataFrame:
+def hues(how):
     "Twelve wordings whose target moves in all of them, in one of them, in one place, or nowhere."
     rows = []
     for number in range(12):
@@ -34,7 +30,7 @@ def hues(how: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def declared(folder: Path, how: str) -> Path:
+def declared(folder, how):
     "The same as a file beside its table."
     hues(how).to_csv(folder / "hues.csv", index=False)
     place = folder / "hue.toml"
@@ -46,9 +42,7 @@ def declared(folder: Path, how: str) -> Path:
 
 
 @pytest.mark.parametrize(("how", "count"), [("everywhere", 12), ("once", 1), ("columns", 12)])
-def test_a_target_that_moves_is_told_by_check_run_and_report(
-    tmp_path: Path, how: str, count: int
-) -> None:
+def test_a_target_that_moves_is_told_by_check_run_and_report(tmp_path, how, count):
     place, told = declared(tmp_path, how), f"{SAYS} {count} of 12 wordings"
     checked = CliRunner().invoke(app, ["check", str(place)]).output
     assert f"note: {told}" in checked and "No problems found" not in checked

@@ -9,9 +9,6 @@ import io
 import multiprocessing
 import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -63,14 +60,14 @@ DAILY = {f"paradigms/{name}.ipynb" for name in KINDS}
 LEFT_OUT = CONFIG.tst_flags.split()  # cells with one of these flags
 
 
-def _is_slow(name: str) -> bool:
+def _is_slow(name):
     "Whether `make slow` runs a notebook, and `make test` does not."
     if name in SHORT:
         return False
     return name.startswith(SLOW) or (name.startswith(SUITES) and name not in DAILY)
 
 
-def cases() -> Iterator[Any]:
+def cases():
     """Each notebook without its slow cells, which `make slow` adds.
 
     Slow cells of a benchmark measure time: who executes the notebook runs them, and no test does.
@@ -96,14 +93,14 @@ SERVER = multiprocessing.get_context("forkserver")  # its processes have compute
 SERVER.set_forkserver_preload(IMPORTED)
 
 
-def _execute(path: Path, left_out: list[str]) -> str:
+def _execute(path, left_out):
     "What is wrong with a notebook: an error of its code, or outputs that it does not store."
     import pandas as pd
     from execnb.shell import CaptureShell
     from fastcore.xtras import working_directory
     from nbdev.process import NBProcessor
 
-    def is_left_out(cell: Any) -> bool:
+    def is_left_out(cell):
         directives = getattr(cell, "directives_", None) or {}
         flagged = directives.keys() & set(left_out) or "false" in directives.get("eval:", [])
         return cell.cell_type != "code" or bool(flagged)
@@ -124,7 +121,7 @@ def _execute(path: Path, left_out: list[str]) -> str:
     return "\n".join([*differing, f"make outputs NB={name}"] if differing else [])
 
 
-def _run(path: Path, left_out: list[str], queue: multiprocessing.SimpleQueue) -> None:
+def _run(path, left_out, queue):
     "Execute one notebook and report."
     gc.freeze()  # nothing that was imported before is garbage
     unread = io.StringIO()
@@ -134,7 +131,7 @@ def _run(path: Path, left_out: list[str], queue: multiprocessing.SimpleQueue) ->
 
 
 @pytest.mark.parametrize(("path", "left_out"), cases())
-def test_notebook(path: Path, left_out: list[str]) -> None:
+def test_notebook(path, left_out):
     queue = SERVER.SimpleQueue()
     process = SERVER.Process(target=_run, args=(path, left_out, queue))
     process.start()
@@ -152,13 +149,13 @@ def test_notebook(path: Path, left_out: list[str]) -> None:
         pytest.fail(wrong, pytrace=False)
 
 
-def test_slow_notebooks_are_there() -> None:
+def test_slow_notebooks_are_there():
     names = [path.relative_to(CONFIG.nbs_path.absolute()).as_posix() for path in NOTEBOOKS]
     assert all(any(name.startswith(each) for name in names) for each in (*SLOW, *SHORT, *SUITES))
     assert set(names) >= DAILY
 
 
-def test_report_templates_are_tagged() -> None:
+def test_report_templates_are_tagged():
     "Without the tag papermill injects parameters above the defaults, which then win in silence."
     templates = sorted((CONFIG.nbs_path / "reports").glob("*.ipynb"))
     assert templates
@@ -171,7 +168,7 @@ def test_report_templates_are_tagged() -> None:
         assert len(tagged) == 1, template.name
 
 
-def test_notebooks_are_small() -> None:
+def test_notebooks_are_small():
     for path in CONFIG.nbs_path.glob("**/*.ipynb"):
         assert path.stat().st_size <= 300_000, (
             f"{path.name} is {path.stat().st_size // 1000} KB; 300 at most"

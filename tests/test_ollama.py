@@ -1,22 +1,16 @@
 """The official Ollama client against a double of Ollama before a real llama-server."""
 
-from __future__ import annotations
-
 import math
 import pickle
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from doubles import item
 from ollama_double import OPTIONS, OllamaDouble, Quirks
 from servers import MISSING, llama_server, llama_server_binary
 
-from cogbias.backends import ollama as backend
 from cogbias.backends.ollama import PARTICIPANT, OllamaSettings
 from cogbias.tables import CogbiasError
-from cogbias.participants import Answer, Request
+from cogbias.participants import Request
 
 CHOICE = (
     "Question: Which option do you choose?\nA) take the bus\nB) call a doctor\nAnswer with A "
@@ -29,7 +23,7 @@ REQUESTS = [Request(LETTERS, 0, seed) for seed in range(24)]
 
 
 @pytest.fixture(scope="module")
-def gguf() -> Callable[..., Path]:
+def gguf():
     "Writes the tiny model as a file for llama-server; skips where there is none to run it."
     if llama_server_binary() is None:
         pytest.skip(MISSING)
@@ -40,21 +34,21 @@ def gguf() -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="module")
-def upstream(gguf: Callable[..., Path]) -> Iterator[str]:
+def upstream(gguf):
     "A llama-server with the tiny model."
     with llama_server(gguf(), "-t", "1") as url:
         yield url
 
 
 @pytest.fixture
-def double(gguf: Callable[..., Path], upstream: str) -> Iterator[OllamaDouble]:
+def double(gguf, upstream):
     "An Ollama with the tiny model."
     with OllamaDouble(gguf(), upstream, parallel=4) as serving:
         yield serving
 
 
 @pytest.fixture
-def thinker(gguf: Callable[..., Path]) -> Iterator[OllamaDouble]:
+def thinker(gguf):
     "An Ollama with a model that thinks unless told not to."
     weights = gguf(think=True)
     with llama_server(weights, "-t", "1") as url:
@@ -62,20 +56,18 @@ def thinker(gguf: Callable[..., Path]) -> Iterator[OllamaDouble]:
             yield serving
 
 
-def at(double: OllamaDouble, **settings: Any) -> backend.OllamaParticipant:
+def at(double, **settings):
     "A participant at a double."
     return PARTICIPANT("tiny", base_url=double.url, timeout=20.0, **settings)
 
 
-def asked(
-    who: backend.OllamaParticipant, requests: list[Request] = REQUESTS, method: str = "text"
-) -> list[Answer]:
+def asked(who, requests=REQUESTS, method="text"):
     "Answers in the order of the requests."
     answers = dict(who.answers(requests, method))
     return [answers[index] for index in range(len(requests))]
 
 
-def test_every_option_is_sent_and_nothing_is_left_to_the_server(double: OllamaDouble) -> None:
+def test_every_option_is_sent_and_nothing_is_left_to_the_server(double):
     own = {"temperature": 0.5, "max_tokens": 7, "num_ctx": 512}
     who = at(double, **own, keep_alive="5m", system="Be brief.")
     buyer = {**LETTERS, "system": "You are a buyer."}
@@ -97,9 +89,7 @@ def test_every_option_is_sent_and_nothing_is_left_to_the_server(double: OllamaDo
     assert set(first["options"]) == {*OPTIONS}
 
 
-def test_the_key_for_ollama_com_stays_at_home(
-    double: OllamaDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_for_ollama_com_stays_at_home(double, monkeypatch):
     monkeypatch.setenv("OLLAMA_API_KEY", "a-secret-key")
     who = at(double)
     who.methods, asked(who, REQUESTS[:2])
@@ -107,7 +97,7 @@ def test_the_key_for_ollama_com_stays_at_home(
     assert "a-secret-key" not in repr((who, who.identity, who.facts(), pickle.dumps(who)))
 
 
-def test_words_are_drawn_by_the_seed_from_the_models_own_distribution(double: OllamaDouble) -> None:
+def test_words_are_drawn_by_the_seed_from_the_models_own_distribution(double):
     answers = asked(at(double, concurrency=4), [Request(LETTERS, 0, n) for n in range(200)])
     share = sum(answer.choice == "A" for answer in answers) / 200
     assert {answer.status for answer in answers} == {"ok"}
@@ -120,7 +110,7 @@ def test_words_are_drawn_by_the_seed_from_the_models_own_distribution(double: Ol
     assert first.tokens_in > 20 and first.latency_s > 0 and first.started_at
 
 
-def test_thinking_is_explicit_and_kept_apart(thinker: OllamaDouble) -> None:
+def test_thinking_is_explicit_and_kept_apart(thinker):
     quick, slow = at(thinker), at(thinker, think=True)
     for who, thinks in ((quick, False), (slow, True)):
         answer = asked(who, REQUESTS[:1])[0]
@@ -145,7 +135,7 @@ NUMBER = item("Answer with one number.\n", *map(str, range(1, 100)), answer="sca
     [LETTERS, item(VALID, "valid", "invalid"), THREE, item(TWO, "Brand 2", "Brand 1"), NUMBER],
     ids=["letters", "words", "brands", "two of three brands", "numbers"],
 )
-def test_probabilities_are_those_of_the_model(question: dict[str, Any], double: OllamaDouble):
+def test_probabilities_are_those_of_the_model(question, double):
     "Numbers need their end: two digits may be followed by a third."
     from tiny_models import tiny_probabilities
 
@@ -167,7 +157,7 @@ def test_probabilities_are_those_of_the_model(question: dict[str, Any], double: 
     ],
     ids=["raw", "named end", "both"],
 )
-def test_other_ways_to_the_same_probabilities(double: OllamaDouble, quirks: Quirks) -> None:
+def test_other_ways_to_the_same_probabilities(double, quirks):
     questions = [Request(THREE, 0, 1), Request(NUMBER, 0, 2)]
     usual = asked(at(double), questions, "option_probability")
     double.quirks = quirks
@@ -179,7 +169,7 @@ def test_other_ways_to_the_same_probabilities(double: OllamaDouble, quirks: Quir
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.4, 0.7])
-def test_lower_temperatures(double: OllamaDouble, temperature: float) -> None:
+def test_lower_temperatures(double, temperature):
     odds = (0.7 / 0.3) ** (1 / temperature) if temperature else math.inf
     answer = asked(at(double, temperature=temperature), REQUESTS[:1], "option_probability")[0]
     assert answer.p["A"] == pytest.approx(1 / (1 + 1 / odds), abs=1e-3)
@@ -195,9 +185,7 @@ def test_lower_temperatures(double: OllamaDouble, temperature: float) -> None:
     ],
     ids=["old", "cloud", "neither", "tempered"],
 )
-def test_where_probabilities_cannot_be_seen_words_are_asked_for(
-    double: OllamaDouble, quirks: Quirks, reason: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_where_probabilities_cannot_be_seen_words_are_asked_for(double, quirks, reason, caplog):
     double.quirks = quirks
     who = at(double)
     assert who.methods == ("text",) and reason in caplog.text and len(double.sent("/api/chat")) < 60
@@ -206,7 +194,7 @@ def test_where_probabilities_cannot_be_seen_words_are_asked_for(
         asked(who, REQUESTS[:1], "option_probability")
 
 
-def test_a_server_that_cuts_what_was_begun_into_other_tokens(double: OllamaDouble) -> None:
+def test_a_server_that_cuts_what_was_begun_into_other_tokens(double):
     who = at(double)
     assert who.probability_access.counts
     double.quirks = Quirks(recuts=True)
@@ -221,25 +209,21 @@ def test_a_server_that_cuts_what_was_begun_into_other_tokens(double: OllamaDoubl
     [(Quirks(queue=0, slow=0.05), 12), (Quirks(drop_every=4), 2), (Quirks(break_every=4), 2)],
     ids=["full queue", "lost connection", "broken off"],
 )
-def test_what_fails_for_now_is_asked_again(
-    double: OllamaDouble, quirks: Quirks, concurrency: int
-) -> None:
+def test_what_fails_for_now_is_asked_again(double, quirks, concurrency):
     double.quirks = quirks
     answers = asked(at(double, concurrency=concurrency), REQUESTS[:12])
     assert {answer.status for answer in answers} == {"ok"}
     assert max(answer.attempt for answer in answers) > 1
 
 
-def test_a_generation_without_done_is_no_answer(double: OllamaDouble) -> None:
+def test_a_generation_without_done_is_no_answer(double):
     double.quirks = Quirks(undone_every=2)
     answers = asked(at(double), REQUESTS[:6])
     assert [answer.status for answer in answers] == ["ok", "error"] * 3
     assert "before it was complete" in answers[1].detail and answers[1].attempt == 1
 
 
-def test_weights_that_change_under_way(
-    double: OllamaDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_that_change_under_way(double, monkeypatch):
     "No answer is given after the tag was found to lead elsewhere."
     monkeypatch.setattr("cogbias.elicitation.server.CHECK_SECONDS", 0.0)
     who, given = at(double), []
@@ -252,7 +236,7 @@ def test_weights_that_change_under_way(
         asked(who)
 
 
-def test_a_model_that_was_not_pulled(double: OllamaDouble) -> None:
+def test_a_model_that_was_not_pulled(double):
     words = "model 'tinny' is not pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`"
     with pytest.raises(CogbiasError, match=words):
         PARTICIPANT("tinny", base_url=double.url).revision

@@ -1,9 +1,6 @@
 "Asked in one order only, a liking for a place looks like one for what stands there."
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -21,17 +18,17 @@ SAID = (
 )
 
 
-def headline_of(who: object, place: Path, paradigm: str, **where: object) -> dict:
+def headline_of(who, place, paradigm, **where):
     "The row of the headline, and the verdict in words."
     found = cb.run(who, paradigm, outputs=place, where=where, reports=False)
     (row,) = cb.headline(found.effects).to_dict("records")
     return row | {"said": claim(row)}
 
 
-def first_when_treated(conditions: dict[str, str]) -> object:
+def first_when_treated(conditions):
     "Somebody who takes the first option after a treatment, the last one otherwise."
 
-    def answer(prompt: str) -> str:
+    def answer(prompt):
         condition = next(each for text, each in conditions.items() if prompt.endswith(text))
         return "A" if condition == "treatment" else "B"
 
@@ -39,7 +36,7 @@ def first_when_treated(conditions: dict[str, str]) -> object:
 
 
 @pytest.mark.parametrize("where", [ONE_ORDER, {"variant": "base"}])
-def test_who_goes_by_place_gets_no_verdict(tmp_path: Path, where: dict) -> None:
+def test_who_goes_by_place_gets_no_verdict(tmp_path, where):
     items = cb.items("classic/framing")
     conditions = dict(zip(items["prompt"], items["condition"]))
     row = headline_of(first_when_treated(conditions), tmp_path, "classic/framing", **where)
@@ -49,7 +46,7 @@ def test_who_goes_by_place_gets_no_verdict(tmp_path: Path, where: dict) -> None:
     )
 
 
-def test_who_chooses_both_options_keeps_the_verdict_and_is_told(tmp_path: Path) -> None:
+def test_who_chooses_both_options_keeps_the_verdict_and_is_told(tmp_path):
     row = headline_of("sim/human", tmp_path, "classic/framing", **ONE_ORDER)
     assert row["status"] != "position_unidentifiable"
     assert SAID in row["detail"]
@@ -57,7 +54,7 @@ def test_who_chooses_both_options_keeps_the_verdict_and_is_told(tmp_path: Path) 
     assert SAID not in (both["detail"] or "")
 
 
-def test_a_few_prompts_in_both_orders_do_not_help(tmp_path: Path) -> None:
+def test_a_few_prompts_in_both_orders_do_not_help(tmp_path):
     items = cb.items("classic/framing").query("variant == 'base'")
     few = sorted(set(items["order_group"]))[:5]
     asked = items[(items["option_order"].map(str) == "1") | items["order_group"].isin(few)]
@@ -68,7 +65,7 @@ def test_a_few_prompts_in_both_orders_do_not_help(tmp_path: Path) -> None:
     assert "75 of 85 prompts were not read in two orders" in row["detail"]
 
 
-def story(number: int, condition: str, moved: bool) -> dict:
+def story(number, condition, moved):
     "A row of items without orders, whose target may stand at another place when treated."
     texts = ["blue", "red"] if moved and condition == "treatment" else ["red", "blue"]
     options = [
@@ -82,9 +79,7 @@ def story(number: int, condition: str, moved: bool) -> dict:
 
 
 @pytest.mark.parametrize("moved", [True, False])
-def test_items_without_orders_whose_target_moves_with_the_condition(
-    tmp_path: Path, moved: bool
-) -> None:
+def test_items_without_orders_whose_target_moves_with_the_condition(tmp_path, moved):
     conditions = ("control", "treatment")
     rows = [story(number, each, moved) for number in range(12) for each in conditions]
     redness = Contrast("redness", "Red, treatment minus control", {"target": 1.0, "other": 0.0})
@@ -104,7 +99,7 @@ def test_items_without_orders_whose_target_moves_with_the_condition(
     assert (SAID in (row["detail"] or "")) == moved
 
 
-def test_a_mean_over_models_is_without_who_goes_by_place(tmp_path: Path) -> None:
+def test_a_mean_over_models_is_without_who_goes_by_place(tmp_path):
     items = cb.items("classic/framing")
     by_place = first_when_treated(dict(zip(items["prompt"], items["condition"])))
     asked = [by_place, "sim/human", "sim/random", "sim/noisy_rational"]
@@ -114,8 +109,8 @@ def test_a_mean_over_models_is_without_who_goes_by_place(tmp_path: Path) -> None
     assert (row["models"], row["left out"]) == (3, 1)
 
 
-def test_a_rating_in_one_order_is_not_said_to_follow_its_place(tmp_path: Path) -> None:
-    def the_middle(prompt: str, options: dict) -> str:
+def test_a_rating_in_one_order_is_not_said_to_follow_its_place(tmp_path):
+    def the_middle(prompt, options):
         return list(options)[5]
 
     where = {"option_order": 1}

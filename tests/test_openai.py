@@ -1,19 +1,15 @@
 """The official OpenAI SDK against a real llama-server, `transformers serve`, and nothing at all."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import pytest
 from doubles import item
 from servers import MISSING, free_port, llama_server, llama_server_binary
 
-from cogbias.backends.openai import PARTICIPANT, OpenaiParticipant
+from cogbias.backends.openai import PARTICIPANT
 from cogbias.tables import CogbiasError
 from tiny_models import tiny_folder, tiny_probabilities
-from cogbias.participants import Answer, Request, participant
+from cogbias.participants import Request, participant
 
 needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
 CHOICE = (
@@ -29,7 +25,7 @@ PERCENT = item("How sure are you, from 0 to 100? Answer with one number.\n", *ma
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_key() -> Iterator[None]:
+def no_key():
     "Servers of one's own need no key, and a server elsewhere must not be asked by mistake."
     with pytest.MonkeyPatch.context() as patch:
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
@@ -38,38 +34,38 @@ def no_key() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address():
     "A llama-server with the tiny model; one thread, because two wait for each other under load."
     with llama_server(tiny_folder() / "tiny.gguf", "-t", "1", slots=8) as url:
         yield f"{url}/v1"
 
 
 @pytest.fixture(scope="module")
-def thinking_address() -> Iterator[str]:
+def thinking_address():
     "A llama-server with a model that thinks unless told not to."
     with llama_server(tiny_folder(think=True) / "tiny.gguf", "-t", "1") as url:
         yield f"{url}/v1"
 
 
-def at(address: str, model: str = "tiny", **settings: Any) -> OpenaiParticipant:
+def at(address, model="tiny", **settings):
     "A participant at a server."
     return PARTICIPANT(model, base_url=address, timeout=30.0, **settings)
 
 
-def asked(who: OpenaiParticipant, requests: list[Request], method: str = "text") -> list[Answer]:
+def asked(who, requests, method="text"):
     "Answers in the order of the requests."
     answers = dict(who.answers(requests, method))
     return [answers[index] for index in range(len(requests))]
 
 
-def drawn(count: int, which: dict[str, Any] = LETTERS) -> list[Request]:
+def drawn(count, which=LETTERS):
     "The same question, with one seed after the other."
     return [Request(which, repeat, 1000 + repeat) for repeat in range(count)]
 
 
 @needs_server
 class TestLlamaServer:
-    def test_what_is_found_out(self, address: str) -> None:
+    def test_what_is_found_out(self, address):
         who, same = at(address), at(address.replace("127.0.0.1", "localhost"), concurrency=1)
         facts = who.facts()
         assert (who.methods[0], facts["server"]) == ("option_probability", "llama.cpp")
@@ -82,9 +78,7 @@ class TestLlamaServer:
         ("which", "temperature"),
         [*product((LETTERS, BRANDS, WORDS), (1.0, 0.5, 0.0)), (PERCENT, 1.0)],
     )
-    def test_probabilities_are_those_of_transformers(
-        self, address: str, which: dict[str, Any], temperature: float
-    ) -> None:
+    def test_probabilities_are_those_of_transformers(self, address, which, temperature):
         whom = at(address, temperature=temperature), participant("hf/tiny", temperature=temperature)
         asking = [Request(which, 0, 0)], "option_probability"
         (seen,), (true,) = (asked(who, *asking) for who in whom)
@@ -92,7 +86,7 @@ class TestLlamaServer:
         assert seen.p == pytest.approx(true.p, abs=1e-3)
         assert seen.valid_mass == pytest.approx(true.valid_mass, abs=1e-3)
 
-    def test_words_follow_the_probabilities(self, address: str) -> None:
+    def test_words_follow_the_probabilities(self, address):
         answers = asked(at(address), drawn(300))
         assert {(each.status, each.finish_reason) for each in answers} == {("ok", "stop")}
         share = sum(answer.choice == "A" for answer in answers) / 300
@@ -100,7 +94,7 @@ class TestLlamaServer:
         first = answers[0]
         assert first.tokens_in > 10 and first.tokens_out == 2 and first.latency_s > 0
 
-    def test_seeds(self, address: str) -> None:
+    def test_seeds(self, address):
         who, one_at_a_time = at(address), at(address, concurrency=1)
         once, again, alone = (
             [answer.response for answer in asked(each, drawn(40))]
@@ -108,14 +102,14 @@ class TestLlamaServer:
         )
         assert once == again == alone and len(set(once)) == 2
 
-    def test_temperature_0_and_limits(self, address: str) -> None:
+    def test_temperature_0_and_limits(self, address):
         assert {answer.choice for answer in asked(at(address, temperature=0.0), drawn(10))} == {"A"}
         short = asked(at(address, max_tokens=1), drawn(4, BRANDS))
         assert {(answer.status, answer.finish_reason, answer.tokens_out) for answer in short} == {
             ("truncated", "length", 1)
         }
 
-    def test_system_and_extra_fields_are_sent(self, address: str) -> None:
+    def test_system_and_extra_fields_are_sent(self, address):
         buyer = at(address, system="You are a careful buyer.")
         plain, longer = (asked(who, drawn(1))[0] for who in (at(address), buyer))
         assert longer.tokens_in > plain.tokens_in
@@ -123,7 +117,7 @@ class TestLlamaServer:
         assert both.tokens_in > longer.tokens_in
         assert asked(at(address, extra={"logit_bias": [["A", False]]}), drawn(5))[0].response == "B"
 
-    def test_prompt_longer_than_the_context(self, address: str) -> None:
+    def test_prompt_longer_than_the_context(self, address):
         long = Request({**LETTERS, "prompt": "word " * 3000}, 0, 0)
         answers = asked(at(address), [long, *drawn(2)])
         assert [answer.status for answer in answers] == ["error", "ok", "ok"]
@@ -132,7 +126,7 @@ class TestLlamaServer:
 
 @needs_server
 class TestThinking:
-    def test_told_not_to(self, thinking_address: str) -> None:
+    def test_told_not_to(self, thinking_address):
         who = at(thinking_address)
         assert (
             who.methods == ("option_probability", "text")
@@ -146,7 +140,7 @@ class TestThinking:
         )  # an answer that is begun keeps its empty thinking block
         assert {answer.thinking for answer in asked(who, drawn(5))} == {None}
 
-    def test_told_to(self, thinking_address: str) -> None:
+    def test_told_to(self, thinking_address):
         who = at(thinking_address, think=True)
         assert who.methods == ("text",) and who.name == "openai/tiny max_tokens=4096 think=True"
         answers = asked(who, drawn(20))
@@ -157,7 +151,7 @@ class TestThinking:
             asked(who, drawn(1), "option_probability")
 
 
-def test_nothing_there() -> None:
+def test_nothing_there():
     who = at(f"http://127.0.0.1:{free_port()}/v1")
     assert who.name == "openai/tiny" and not who.simulated  # known without contact
     for ask in (lambda: who.methods, lambda: who.identity, lambda: asked(who, drawn(1))):

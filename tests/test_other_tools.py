@@ -3,8 +3,6 @@
 They are heavy, so they have an environment of their own: `make tools`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -15,7 +13,6 @@ from threading import Thread
 
 import pytest
 from conftest import ROOT
-from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.support.ui import WebDriverWait
 
 from cogbias.design import OWN, paradigm
@@ -35,7 +32,7 @@ pytestmark = [
 ]
 
 
-def call(place: Path, *command: str | Path, **settings: str) -> str:
+def call(place, *command, **settings):
     "What a program of theirs prints."
     done = subprocess.run(
         [str(TOOLS / command[0]), *map(str, command[1:])],
@@ -59,7 +56,7 @@ print(json.dumps([len(log.samples), len(samples_df(sys.argv[1])), metrics]))
 """
 
 
-def test_inspect_reads_our_logs(tmp_path: Path) -> None:
+def test_inspect_reads_our_logs(tmp_path):
     done = run("sim/human", "classic/framing", outputs=tmp_path / "a", reports=False)
     (log,) = export("inspect", tmp_path / "a", tmp_path / "logs")
     found = json.loads(call(tmp_path, "python", "-c", LOOK, log).splitlines()[-1])
@@ -69,7 +66,7 @@ def test_inspect_reads_our_logs(tmp_path: Path) -> None:
     assert found[2]["ci_low"] == pytest.approx(row["ci_low"], abs=1e-9)
 
 
-def test_inspect_asks_our_prompts_and_prints_our_effect(tmp_path: Path) -> None:
+def test_inspect_asks_our_prompts_and_prints_our_effect(tmp_path):
     asked = ("cogbias/classic_framing", "--model", "hf/tiny", "-M", f"model_path={TINY}")
     said = call(
         tmp_path, "inspect", "eval", *asked, "--max-tokens", "8", "--display", "plain",
@@ -106,7 +103,7 @@ print(log.results.scores[0].metrics["estimate"].value)
 """
 
 
-def test_a_repository_for_the_register_runs_and_its_log_declares_the_bias(tmp_path: Path) -> None:
+def test_a_repository_for_the_register_runs_and_its_log_declares_the_bias(tmp_path):
     from cogbias.kits.skeletons import write_skeleton
     from cogbias.running.front_door import paradigm as paradigm_called
 
@@ -121,9 +118,7 @@ def test_a_repository_for_the_register_runs_and_its_log_declares_the_bias(tmp_pa
     assert row["estimate"] == pytest.approx(float(said.splitlines()[-1]), abs=1e-9)
 
 
-def test_a_bundle_of_the_viewer_shows_our_task_and_its_score(
-    tmp_path: Path, browser: WebDriver
-) -> None:
+def test_a_bundle_of_the_viewer_shows_our_task_and_its_score(tmp_path, browser):
     run("sim/human", "classic/framing", outputs=tmp_path / "a", reports=False)
     export("inspect", tmp_path / "a", tmp_path / "logs")
     there = ("--log-dir", tmp_path / "logs", "--output-dir", tmp_path / "bundle")
@@ -139,7 +134,7 @@ def test_a_bundle_of_the_viewer_shows_our_task_and_its_score(
         server.shutdown()
 
 
-def test_lm_eval_finds_our_probabilities(tmp_path: Path) -> None:
+def test_lm_eval_finds_our_probabilities(tmp_path):
     items = paradigm("classic/framing").items()
     some = items[items["variant"] == "base"].groupby("condition").head(20)
     tasks = save_tasks(some.reset_index(drop=True), tmp_path / "tasks")

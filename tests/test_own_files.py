@@ -1,7 +1,5 @@
 """A bias in a text file: the design that it makes, and what is said of every mistake in it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -21,12 +19,12 @@ from cogbias.tables import CogbiasError
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
-def ids(files: dict[str, str]) -> list[str]:
+def ids(files):
     "The ids of the items that some files make."
     return paradigm_of_files(files).items()["item_id"].tolist()
 
 
-def faults(files: dict[str, str]) -> list[str]:
+def faults(files):
     "What is said of some files, line by line."
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files(files)
@@ -36,7 +34,7 @@ def faults(files: dict[str, str]) -> list[str]:
 # --- the same kit
 
 
-def test_a_file_makes_the_items_that_python_makes() -> None:
+def test_a_file_makes_the_items_that_python_makes():
     own = paradigm_of_files(FILES)
     rows = [line.split(",") for line in TABLE.splitlines()[1:]]
     question = Question(
@@ -74,7 +72,7 @@ def test_a_file_makes_the_items_that_python_makes() -> None:
     assert own.contrasts == in_python.contrasts
 
 
-def test_wordings_in_a_table_in_the_file_and_in_a_data_frame_are_the_same() -> None:
+def test_wordings_in_a_table_in_the_file_and_in_a_data_frame_are_the_same():
     inline = "".join(
         f'[[wordings]]\nname = "{name}"\noptions = ["sell", "keep"]\ntarget = "B"\n'
         f'prompt = {{ control = "See a {thing}?", treatment = "Own a {thing}?" }}\n'
@@ -96,7 +94,7 @@ MISTAKES = json.loads((Path(__file__).parent / "data" / "own_file_mistakes.json"
 
 
 @pytest.mark.parametrize(("old", "new", "what"), MISTAKES["declaration"])
-def test_a_mistake_in_a_declaration_is_named(old: str, new: str, what: str) -> None:
+def test_a_mistake_in_a_declaration_is_named(old, new, what):
     assert old in TEXT
     told = faults({**FILES, "lost.toml": TEXT.replace(old, new, 1)})
     assert any(what in line for line in told), told
@@ -104,15 +102,13 @@ def test_a_mistake_in_a_declaration_is_named(old: str, new: str, what: str) -> N
 
 
 @pytest.mark.parametrize(("old", "new", "what"), MISTAKES["table"])
-def test_a_mistake_in_a_table_is_named(old: str, new: str, what: str) -> None:
+def test_a_mistake_in_a_table_is_named(old, new, what):
     assert old in TABLE
     told = faults({**FILES, "outings.csv": TABLE.replace(old, new, 1)})
     assert any(what in line for line in told), told
 
 
-def test_all_mistakes_are_told_at_once_and_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_all_mistakes_are_told_at_once_and_counted(tmp_path, capsys):
     odd = TEXT.replace('target = "Go home"', 'target = "Stay"\nvariants = ["odd"]')
     odd = odd.replace("lost your ticket", "lost it near {corner}")
     table = TABLE.replace("the zoo", "").replace("the cinema", "a {b}")
@@ -124,7 +120,7 @@ def test_all_mistakes_are_told_at_once_and_counted(
     assert all(line.startswith(f"cogbias: {file}: ") for line in lines)
 
 
-def test_files_that_are_no_declarations(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_files_that_are_no_declarations(tmp_path, capsys):
     file = written(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b'title = "caf\xe9"\n')
     (tmp_path / "large.toml").write_text("#" * 2**21)
@@ -144,7 +140,7 @@ def test_files_that_are_no_declarations(tmp_path: Path, capsys: pytest.CaptureFi
         assert "please report" not in told
 
 
-def test_a_table_elsewhere_is_not_read(tmp_path: Path) -> None:
+def test_a_table_elsewhere_is_not_read(tmp_path):
     secret = tmp_path / "secret.csv"
     secret.write_text(TABLE)
     file = written(tmp_path / "own", {"lost.toml": TEXT})
@@ -160,9 +156,7 @@ def test_a_table_elsewhere_is_not_read(tmp_path: Path) -> None:
 # --- the door, as far as a machine can walk it
 
 
-def test_a_file_goes_from_a_draft_to_effects_and_its_folder_needs_it_no_more(
-    tmp_path: Path,
-) -> None:
+def test_a_file_goes_from_a_draft_to_effects_and_its_folder_needs_it_no_more(tmp_path):
     said("new", "paradigm", "my_bias", "--folder", str(tmp_path))
     file, out = str(tmp_path / "my_bias.toml"), str(tmp_path / "out")
     assert "own/my_bias" in said("items", file, "--json")

@@ -1,7 +1,5 @@
 """Other wordings, persons and settings for a paradigm that ships: from a file to an effect."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -26,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("forgotten")
 # --- classic experiments
 
 
-def rewritten(name: str, count: int = 3) -> tuple[str, str]:
+def rewritten(name, count=3):
     "A declaration that asks a classic in some of its own wordings, and the table of these."
     question = paradigm(name).question
     rows = []
@@ -41,7 +39,7 @@ def rewritten(name: str, count: int = 3) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", paradigms("classic/*"))
-def test_every_classic_takes_other_wordings(name: str) -> None:
+def test_every_classic_takes_other_wordings(name):
     text, table = rewritten(name)
     made = paradigm_of_files({"other.toml": text, "w.csv": table})
     base = paradigm(name)
@@ -56,7 +54,7 @@ def test_every_classic_takes_other_wordings(name: str) -> None:
     assert more["settings"] <= set(signature(made.items).parameters)
 
 
-def test_another_kit_is_asked_with_a_persona_and_without() -> None:
+def test_another_kit_is_asked_with_a_persona_and_without():
     text = 'based_on = "choice/decoy"\npersona = "You are a nurse."\n'
     few = {"products": ["phone"]}
     text += f"settings.products = {json.dumps(few['products'])}\n"
@@ -75,7 +73,7 @@ def test_another_kit_is_asked_with_a_persona_and_without() -> None:
     assert mine["variant=no_persona"] == pytest.approx(usual["estimate"].iloc[0])
 
 
-def test_what_a_model_wrote_for_a_file_is_asked(tmp_path: Path) -> None:
+def test_what_a_model_wrote_for_a_file_is_asked(tmp_path):
     based = tmp_path / "tired.toml"
     based.write_text('based_on = "managerial/escalation"\npersona = "You are tired."\n')
     program = tmp_path / "writer.py"
@@ -151,7 +149,7 @@ same = "They cost the same"
 
 
 @pytest.mark.parametrize("name", slow_but(EVERY_DAY, OF_PARTS))
-def test_the_shipped_texts_in_a_file_give_the_shipped_prompts(name: str) -> None:
+def test_the_shipped_texts_in_a_file_give_the_shipped_prompts(name):
     base = paradigm(name)
     rows = [{"wording": wording, **texts} for wording, texts in base.wordings.given.items()]
     texts = {"own.toml": f'based_on = "{name}"\nwordings = "w.csv"\n'}
@@ -172,9 +170,7 @@ def test_the_shipped_texts_in_a_file_give_the_shipped_prompts(name: str) -> None
         ("bets/value", PRICES, "A sofa and a comb are for sale.\nA) The sofa costs more"),
     ],
 )
-def test_a_wording_of_ones_own_is_asked_and_changes_no_simulated_effect(
-    name: str, wording: str, sign: str
-) -> None:
+def test_a_wording_of_ones_own_is_asked_and_changes_no_simulated_effect(name, wording, sign):
     "Who decides from numbers decides alike in other words."
     made = declare(paradigm_of_files({"mine.toml": f'based_on = "{name}"\n{wording}'}))
     items, base = made.items(), paradigm(name)
@@ -187,13 +183,13 @@ def test_a_wording_of_ones_own_is_asked_and_changes_no_simulated_effect(
     assert mine["estimate"].iloc[0] == pytest.approx(usual["estimate"].iloc[0])
 
 
-def lines_of(prompt: str) -> frozenset[str]:
+def lines_of(prompt):
     "The lines of a prompt; which premise comes first changes from prompt to prompt."
     return frozenset(re.sub(r"Premise \d: ", "", prompt).splitlines())
 
 
 @pytest.mark.parametrize("name", slow_but(KINDS, paradigms("*")))
-def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_path: Path) -> None:
+def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name, tmp_path):
     (file,) = write_reworded("mine", name, tmp_path)
     made = paradigm_from_file(file)
     assert made.title.startswith(paradigm(name).title) and made.name == "own/mine"
@@ -221,7 +217,7 @@ OF_WORDINGS = [
 
 
 @pytest.mark.parametrize(("told", "what"), MISTAKES["base"] + OF_WORDINGS)
-def test_a_mistake_about_a_base_is_named(told: str, what: str) -> None:
+def test_a_mistake_about_a_base_is_named(told, what):
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files({"mine.toml": f"based_on = {told}\n"})
     assert what in str(found.value), found.value
@@ -229,7 +225,7 @@ def test_a_mistake_about_a_base_is_named(told: str, what: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kit", ["classic", "scenario"])
-def test_a_draft_runs_as_it_is(kit: str, tmp_path: Path) -> None:
+def test_a_draft_runs_as_it_is(kit, tmp_path):
     from nbdev.test import test_nb
 
     (draft,) = write_skeleton("mine", kit, tmp_path)

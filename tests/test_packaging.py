@@ -13,7 +13,7 @@ PICTURES = ("overview.png", "published.png")  # of the README
 FOR_A_CLONE |= {ROOT / "docs" / "static" / name for name in PICTURES}
 
 
-def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
+def test_wheel_holds_what_the_library_reads(tmp_path):
     build = "-m pip wheel --quiet --disable-pip-version-check --no-deps -w".split()
     subprocess.run([sys.executable, *build, str(tmp_path), str(ROOT)], check=True)
     wheel = zipfile.ZipFile(next(tmp_path.glob("*.whl")))
@@ -36,7 +36,7 @@ def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
     assert len(links) > 8 and all(link.startswith("https://github.com/") for link in links)
 
 
-def test_importing_is_light() -> None:
+def test_importing_is_light():
     "Neither package nor command line imports pandas or heavier modules before a command needs it."
     for imported, heavy in (
         ("cogbias, cogbias.cli", "pandas numpy matplotlib torch papermill"),

@@ -29,7 +29,7 @@ FRAMING = "classic/framing"
 PLANTED = {"control": 0.35, "treatment": 0.65}
 
 
-def invented(people: int = 200, wordings: int = 6, within: bool = False) -> pd.DataFrame:
+def invented(people=200, wordings=6, within=False):
     "A long table: people differ in how they answer, and so do wordings."
     rng = np.random.default_rng(41)
     names = cb.items(FRAMING)["cluster"].unique()[:wordings]
@@ -45,7 +45,7 @@ def invented(people: int = 200, wordings: int = 6, within: bool = False) -> pd.D
     return pd.DataFrame(rows, columns=["pid", "wording", "condition", "resp"])
 
 
-def as_qualtrics(long: pd.DataFrame) -> pd.DataFrame:
+def as_qualtrics(long):
     "The same with a row for each person, and three head rows."
     column = long["wording"] + "_" + long["condition"]
     wide = long.assign(column=column).pivot(index="pid", columns="column", values="resp")
@@ -57,7 +57,7 @@ def as_qualtrics(long: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([questions, ids, wide, preview])
 
 
-def as_jspsych(long: pd.DataFrame) -> pd.DataFrame:
+def as_jspsych(long):
     "The same as jsPsych writes it: ids of items, places from 0, pages without a question."
     items = selected(cb.items(FRAMING), cb.paradigm(FRAMING).headline)
     first = items.drop_duplicates(["cluster", "condition"])
@@ -78,7 +78,7 @@ def as_jspsych(long: pd.DataFrame) -> pd.DataFrame:
 SHAPES = {"long": lambda long: long, "qualtrics": as_qualtrics, "jspsych": as_jspsych}
 
 
-def headline(outputs) -> pd.Series:
+def headline(outputs):
     "The headline of the people."
     return cb.headline(outputs).iloc[0]
 
@@ -100,13 +100,13 @@ def test_a_planted_effect_comes_back(shape, within, tmp_path):
     assert found["estimate"] == pytest.approx(plain, abs=1e-9)
 
 
-def selected_shares(long: pd.DataFrame) -> float:
+def selected_shares(long):
     "The mean over wordings of the difference of shares, by hand."
     shares = (long["resp"] == "No").groupby([long["wording"], long["condition"]]).mean().unstack()
     return (shares["treatment"] - shares["control"]).mean()
 
 
-def simulated(people: int = 80, seed: int = 3) -> pd.DataFrame:
+def simulated(people=80, seed=3):
     "A long table: each person answers every wording in one condition, as sim/human would."
     items = selected(cb.items(FRAMING), cb.paradigm(FRAMING).headline)
     first = items.drop_duplicates(["cluster", "condition"])
@@ -154,7 +154,7 @@ def test_nobody_can_be_found_in_the_folder(tmp_path):
     assert "between-subjects" in notes
 
 
-def by_lists(name: str, people: int, seed: int = 1) -> pd.DataFrame:
+def by_lists(name, people, seed=1):
     "A long table: each person answers one list of an experiment, as sim/human would."
     items = selected(cb.items(name), cb.paradigm(name).headline)
     asked, rng = items.set_index("item_id", drop=False), np.random.default_rng(seed)
@@ -211,7 +211,7 @@ def test_a_model_is_asked_what_people_were_asked(own, tmp_path):
     assert mine["people/mine"] == pytest.approx(theirs.headlines.iloc[0]["estimate"])
 
 
-def answered_in_qualtrics(survey: str, people: int) -> pd.DataFrame:
+def answered_in_qualtrics(survey, people):
     "The table that Qualtrics would write: each person answers one block of each paradigm."
     blocks = re.split(r"\[\[Block:(.*)\]\]", survey)[1:]
     lists: dict[str, list] = {}
@@ -269,14 +269,8 @@ def test_ratings_of_people_who_saw_one_side_of_a_pair_give_the_planted_effect(tm
     assert 0 < found["ci_low"] < planted < found["ci_high"]
 
 
-def test_people_were_sent_no_system_message():
-    asked = cb.paradigm(FRAMING)
-    assert asked.items()["system"].notna().any()
-    assert read_answers(by_lists(FRAMING, 4), asked).items[FRAMING]["system"].isna().all()
-
-
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory) -> Path:
+def shared(tmp_path_factory):
     "A folder with answers of people and of a simulated participant, and its two exports."
     place = tmp_path_factory.mktemp("shared")
     answers(by_lists(FRAMING, 16), FRAMING, outputs=place / "out")
@@ -349,7 +343,7 @@ def test_what_is_missing_is_named():
         read_answers(long.assign(condition="a"), framing)
 
 
-def drawn(rng, people: int, wordings: int, within: bool, slopes: float):
+def drawn(rng, people, wordings, within, slopes):
     "Scores of people who cross wordings, with an effect of .4 that differs by both."
     person, wording = (each.ravel() for each in np.indices((people, wordings)))
     if within and wordings == 1:
@@ -368,7 +362,7 @@ def drawn(rng, people: int, wordings: int, within: bool, slopes: float):
     return score, part, treated, wording, person
 
 
-def covered(people: int, wordings: int, within: bool, slopes: float, draws: int) -> float:
+def covered(people, wordings, within, slopes, draws):
     "How often the interval holds the effect."
     rng = np.random.default_rng(people + wordings)
     found = [
@@ -385,7 +379,7 @@ def test_intervals_cover(people, wordings, within):
     assert 0.93 <= covered(people, wordings, within, 0.3, 2000) <= 0.97
 
 
-def ratings_drawn(rng, people: int, wordings: int):
+def ratings_drawn(rng, people, wordings):
     "Ratings from 0 to 6, of people who differ in level and effect, as wordings do."
     person, wording = (each.ravel() for each in np.indices((people, wordings)))
     apart = 0.3 * (wordings > 1)  # how far wordings differ
@@ -398,7 +392,7 @@ def ratings_drawn(rng, people: int, wordings: int):
     return rating_effect_of_people(*sides, np.arange(wordings), RatingRule(7), "shift")
 
 
-def ratings_covered(people: int, wordings: int, draws: int) -> float:
+def ratings_covered(people, wordings, draws):
     "How often the interval of ratings holds the effect, that of very many people."
     rng, apart = np.random.default_rng(people + wordings), 0.3 * (wordings > 1)
     level = rng.normal(2.7, np.sqrt(0.8**2 + apart**2 + 1), 10**6)

@@ -1,9 +1,6 @@
 "What a plan says of power is what the headline of a run counts, and what its verdict would be."
 
-from __future__ import annotations
-
 from math import inf
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +22,7 @@ TEN = [
 
 
 @pytest.mark.parametrize("name", slow_but([*FEW, "logic/belief"], paradigms()))
-def test_a_plan_counts_what_the_headline_counts(name: str, tmp_path: Path) -> None:
+def test_a_plan_counts_what_the_headline_counts(name, tmp_path):
     quiet = {"outputs": tmp_path, "reports": False, "progress": False}
     effects = run("sim/human", name, **quiet).effects
     study = make_study(models=["openai/far"], paradigms=[name])
@@ -38,7 +35,7 @@ def test_a_plan_counts_what_the_headline_counts(name: str, tmp_path: Path) -> No
     assert 0 <= planned["zero_absent"] <= 1
 
 
-def called_present(name: str, exact: bool, studies: int) -> float:
+def called_present(name, exact, studies):
     "The share of studies that call the effect present that 4 of 5 should."
     headline = paradigm(name).headline
     design = design_of(paradigm(name).items(), headline)
@@ -50,18 +47,18 @@ def called_present(name: str, exact: bool, studies: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("name", TEN)
-def test_four_of_five_studies_call_the_effect_present(name: str, exact: bool) -> None:
+def test_four_of_five_studies_call_the_effect_present(name, exact):
     "Within 5 points, and two standard errors of the 400 studies made up without the package."
     assert called_present(name, exact, 400) == pytest.approx(0.8, abs=0.05 + 0.04)
 
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("name", ["classic/framing"])
-def test_most_studies_call_the_effect_present(name: str, exact: bool) -> None:
+def test_most_studies_call_the_effect_present(name, exact):
     assert called_present(name, exact, 60) == pytest.approx(0.8, abs=0.16)
 
 
-def test_confirming_a_family_takes_larger_effects(tmp_path: Path) -> None:
+def test_confirming_a_family_takes_larger_effects(tmp_path):
     asked = {"models": ["openai/far"], "paradigms": ["classic/framing", "classic/sunk_cost"]}
     screened, confirmed = (
         plan_run(make_study(**asked, analysis={"adjustment": each}), tmp_path).power
@@ -70,7 +67,7 @@ def test_confirming_a_family_takes_larger_effects(tmp_path: Path) -> None:
     assert (screened["present_from"] < confirmed["present_from"]).all()
 
 
-def test_a_plan_of_half_of_the_cells_can_see_nothing(tmp_path: Path) -> None:
+def test_a_plan_of_half_of_the_cells_can_see_nothing(tmp_path):
     "Belief against logic needs all four; the headline of such a run has no estimate."
     asked = {"models": ["openai/far"], "paradigms": ["logic/belief"]}
     half, whole = (

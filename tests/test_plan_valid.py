@@ -1,30 +1,25 @@
 "What a plan says of a study that asks until enough answers can be read is what its run does."
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from cogbias.planning.plans import PlannedRun, plan_run, plan_tables
+from cogbias.planning.plans import plan_run, plan_tables
 from cogbias.running.studies import run_study
-from cogbias.study import Study, make_study
+from cogbias.study import make_study
 
 ONE_VARIANT = {"where": {"variant": ["base"]}}
 
 
-def study_of(model: str, name: str, **settings: Any) -> Study:
+def study_of(model, name, **settings):
     return make_study(models=[model], paradigms=[name], method="text", **settings)
 
 
-def asked_by_run(study: Study, outputs: Path) -> int:
+def asked_by_run(study, outputs):
     outcome = run_study(study, outputs, reports=False)
     assert not outcome.failed
     return outcome.cells[0]["asked"]
 
 
-def answers_of(planned: PlannedRun) -> tuple[int, int, int]:
+def answers_of(planned):
     "Planned, missing, and missing at the most."
     return tuple(int(planned.cells[name].sum()) for name in ("planned", "missing", "most_missing"))
 
@@ -41,9 +36,7 @@ def answers_of(planned: PlannedRun) -> tuple[int, int, int]:
         ("classic/framing", 97, 2 * 80 * 2 + 3 * 2 * 48 * 3),
     ],
 )
-def test_where_all_can_be_read_a_plan_says_what_a_run_asks(
-    name: str, valid: int, asked: int, tmp_path: Path
-) -> None:
+def test_where_all_can_be_read_a_plan_says_what_a_run_asks(name, valid, asked, tmp_path):
     study = study_of("sim/human", name, valid_answers=valid)
     planned = plan_run(study, tmp_path)
     assert answers_of(planned)[:2] == (asked, asked)
@@ -52,9 +45,7 @@ def test_where_all_can_be_read_a_plan_says_what_a_run_asks(
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 5])
-def test_where_some_cannot_be_read_a_run_lies_between_the_two_numbers_of_a_plan(
-    attempts: int, tmp_path: Path
-) -> None:
+def test_where_some_cannot_be_read_a_run_lies_between_the_two_numbers_of_a_plan(attempts, tmp_path):
     wanted = {"valid_answers": 120, "attempts": attempts}
     study = study_of("sim/messy", "classic/framing", **ONE_VARIANT, **wanted)
     planned = plan_run(study, tmp_path)

@@ -1,7 +1,6 @@
 "A plan is written down as a preregistration: every paradigm with what is expected and computed."
 
 import json
-from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -11,7 +10,7 @@ from cogbias.cli import app
 NAMES = ("classic/anchoring", "choice/certainty", "bets/coin")
 
 
-def test_a_plan_is_written_down(tmp_path: Path) -> None:
+def test_a_plan_is_written_down(tmp_path):
     file = tmp_path / "plan.md"
     asked = [part for each in NAMES for part in ("--paradigm", each)]
     given = ["--model", "openai/far", "--model", "sim/human", "--max-prompts", "60", *asked]

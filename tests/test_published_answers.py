@@ -1,7 +1,5 @@
 "The published answers of Pagliaro (2026): both readings, every row of the published table."
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -19,7 +17,7 @@ from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import effect_rows, effects_table
 from cogbias.effects.published import INDEX_COLUMNS, SUSCEPTIBILITY
-from cogbias.exchange.answers import Imported, keep_imported, part_of
+from cogbias.exchange.answers import keep_imported, part_of
 from cogbias.exchange import import_answers
 from cogbias.exchange.published_answers import read_published
 from cogbias.folder import Folder, items, readings, requests, trials
@@ -39,7 +37,7 @@ NAMES = paradigms("published/pagliaro_*")
 EVERY_DAY = ("published/pagliaro_anchoring", "published/pagliaro_primacy")
 
 
-def of_sources(told: dict) -> dict[str, str]:
+def of_sources(told):
     "The two source files of the repository, of which nobody runs anything."
     lines = ["import os", "raise SystemExit('this file was run')"]
     for number, (bias, each) in enumerate(told["biases"].items()):
@@ -59,7 +57,7 @@ def of_sources(told: dict) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repository(tmp_path_factory):
     "The repository as it is downloaded: all texts, and sources with the prompts."
     if not ARCHIVE.exists():
         pytest.skip("the published answers are not here")
@@ -74,13 +72,13 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @cache
-def facts() -> Imported:
+def facts():
     "What ships of the published answers."
     return read_published("pagliaro", FACTS)
 
 
 @cache
-def effects_of(name: str) -> pd.DataFrame:
+def effects_of(name):
     "The effects of everybody who was asked about a bias."
     rows = []
     with tempfile.TemporaryDirectory() as place:
@@ -93,7 +91,7 @@ def effects_of(name: str) -> pd.DataFrame:
     return effects_table(rows)
 
 
-def test_everything_is_there() -> None:
+def test_everything_is_there():
     found = facts()
     assert found.counts == {"prompts": 162, "paradigms": 11, "answers": 67_300, "participants": 11}
     assert sum(each.answer.status == "error" for cell in found.cells for each in cell.given) == 4206
@@ -103,14 +101,14 @@ def test_everything_is_there() -> None:
         paradigm("published/pagliaro_decoy").items()
 
 
-def test_the_shipped_items_are_what_the_paradigms_declare() -> None:
+def test_the_shipped_items_are_what_the_paradigms_declare():
     told = pd.read_parquet(FACTS.with_name("pagliaro_items.parquet"))
     made = pagliaro.items_without_texts([*zip(told["arm"], told["content_set"])])
     shipped_ids = [key for table in facts().items.values() for key in table["item_id"]]
     assert made["item_id"].tolist() == shipped_ids
 
 
-def test_the_published_code_took_the_first_label_that_stands_alone() -> None:
+def test_the_published_code_took_the_first_label_that_stands_alone():
     "Within 50 characters, A before B; else the first of all. Of numbers it took the first."
     told = {"B.": "B", "A tie: B": "A", "-" * 49 + "B. A": "B", "-" * 50 + "B. A": "B"}
     for text, label in told.items():
@@ -121,7 +119,7 @@ def test_the_published_code_took_the_first_label_that_stands_alone() -> None:
 
 
 @needs_texts
-def test_the_texts_give_the_shipped_outcomes(repository: Path) -> None:
+def test_the_texts_give_the_shipped_outcomes(repository):
     "As the script that made them computes them, and the counts of refusals, too."
     rows = pagliaro.rows_of(repository)
     old = pd.read_parquet(FACTS).astype(object)
@@ -140,9 +138,7 @@ def test_the_texts_give_the_shipped_outcomes(repository: Path) -> None:
 
 @needs_texts
 @pytest.mark.parametrize("changed", ["an answer", "a prompt"])
-def test_what_is_not_as_published_is_refused(
-    repository: Path, tmp_path: Path, changed: str
-) -> None:
+def test_what_is_not_as_published_is_refused(repository, tmp_path, changed):
     name = "framing_effect_gpt-4.1-mini_baseline.json"
     shutil.copytree(repository / "code", tmp_path / "in" / "code")
     (tmp_path / "in" / "raw_responses").mkdir()
@@ -158,7 +154,7 @@ def test_what_is_not_as_published_is_refused(
 
 
 @pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
-def test_every_number_of_the_published_table_is_a_row(name: str) -> None:
+def test_every_number_of_the_published_table_is_a_row(name):
     printed = pd.read_csv(shipped("data", "published", "pagliaro_summary.csv"))
     printed = printed[printed["bias_name"].map(BIASES) == name.partition("pagliaro_")[2]]
     rows = effects_of(name)
@@ -183,7 +179,7 @@ def test_every_number_of_the_published_table_is_a_row(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_correction_of_the_published_table_is_over_all_of_it() -> None:
+def test_the_correction_of_the_published_table_is_over_all_of_it():
     printed = pd.read_csv(shipped("data", "published", "pagliaro_summary.csv"))
     marks = marks_from_the_smallest(printed["p_value"].astype(float))
     assert marks.tolist() == printed["significant_bh"].tolist()
@@ -193,7 +189,7 @@ def test_the_correction_of_the_published_table_is_over_all_of_it() -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     "Two published experiments; in one of them the answers of some models never vary."
     out = tmp_path_factory.mktemp("published") / "out"
     asked = ["import", "pagliaro", str(FACTS), "--out", str(out), "--where", "arm=baseline"]
@@ -203,7 +199,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> None:
+def test_one_command_puts_both_readings_beside_the_answers(tmp_path):
     "As the page on these answers tells those who doubt it."
     out, place = str(tmp_path / "out"), tmp_path / "tables"
     asked = ["import", "pagliaro", str(FACTS), "--out", out, "--where", "content_set=sunkcost_v2"]
@@ -216,7 +212,7 @@ def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) -> None:
+def test_the_report_of_every_published_experiment_is_rendered(tmp_path):
     "Also where hardly an answer could be read."
     import_answers("pagliaro", FACTS, tmp_path / "out", where={"arm": ["baseline"]})
     failed, written = render_reports(tmp_path / "out", 2)

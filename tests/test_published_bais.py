@@ -1,7 +1,5 @@
 "The published answers of bAIs (2026): what comes in, the wording, and the published tables."
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -52,7 +50,7 @@ ARMS = ("none", "devils-advocate", "premortem", "random-control", "sacd")
 
 
 @cache
-def told() -> pd.DataFrame:
+def told():
     "Every answer that ships, with the stored number and what is known of its prompt."
     items = pd.read_parquet(SHIPPED.with_name("bais_items.parquet"))
     known = items[["item_id", "script", "content_set", "condition"]]
@@ -60,7 +58,7 @@ def told() -> pd.DataFrame:
     return pd.read_parquet(SHIPPED).merge(known, on="item_id").rename(columns=names)
 
 
-def test_the_printed_baselines_are_those_of_the_answers() -> None:
+def test_the_printed_baselines_are_those_of_the_answers():
     mine = told()[(told()["script"] == "sentencing") & (told()["condition"] == "none")]
     numbers = mine.groupby("model")["stored"]
     for model, printed in PRINTED_BASELINES.items():
@@ -69,7 +67,7 @@ def test_the_printed_baselines_are_those_of_the_answers() -> None:
     assert len(mine) == 909
 
 
-def test_the_printed_table_of_domains_is_that_of_the_stored_numbers() -> None:
+def test_the_printed_table_of_domains_is_that_of_the_stored_numbers():
     for vignette, (size, printed) in PRINTED_DISTANCES.items():
         mine = told()[(told()["vignette"] == vignette) & told()["stored"].notna()]
         bare = mine[mine["condition"] == "none"].groupby("model")["stored"].mean()
@@ -87,13 +85,13 @@ FILLED = re.compile(  # what the scripts fill in
 )
 
 
-def fragments(text: str) -> list[str]:
+def fragments(text):
     "The parts of a wording that stand as they are in a script."
     return [part.strip(" -") for part in FILLED.split(text) if len(part.strip(" -")) > 12]
 
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
-def test_wording_and_answers_are_those_of_the_repository(tmp_path: Path) -> None:
+def test_wording_and_answers_are_those_of_the_repository(tmp_path):
     "The hash in the records of sentences is that of the prompts; the others stand in the scripts."
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -126,7 +124,7 @@ def test_wording_and_answers_are_those_of_the_repository(tmp_path: Path) -> None
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     "Salaries without intervention, and under a control and a debiasing prompt."
     out = tmp_path_factory.mktemp("bais") / "out"
     asked = ["import", "bais", str(SHIPPED), "--out", str(out), "--where", "content_set=salary"]
@@ -136,7 +134,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_both_readings_and_the_wording_lie_beside_the_answers(folder: Path) -> None:
+def test_both_readings_and_the_wording_lie_beside_the_answers(folder):
     with Folder(folder) as opened:
         found = requests(opened)
         haiku = next(each for each in found if each.participant == "claude-haiku-4-5")
@@ -151,9 +149,7 @@ def test_both_readings_and_the_wording_lie_beside_the_answers(folder: Path) -> N
     assert len(declined) == 6 and declined["response"].str.startswith("I appreciate").all()
 
 
-def test_an_index_has_an_interval_for_these_prompts_and_bounds_of_its_refusals(
-    folder: Path,
-) -> None:
+def test_an_index_has_an_interval_for_these_prompts_and_bounds_of_its_refusals(folder):
     rows = effects_of(folder)
     mine = rows[(rows["participant"] == "claude-sonnet-4-6") & (rows["group"] == "all")]
     index = mine[mine["measure"] == "anchor_shift"].set_index("target")
@@ -165,7 +161,7 @@ def test_an_index_has_an_interval_for_these_prompts_and_bounds_of_its_refusals(
     assert index.loc["F", "ci_low"] < index.loc["F", "estimate"] < index.loc["F", "ci_high"]
 
 
-def test_the_finding_on_the_front_page_is_the_one_that_the_page_computes() -> None:
+def test_the_finding_on_the_front_page_is_the_one_that_the_page_computes():
     page = nbformat.read(HERE / "nbs" / "published" / "bais.ipynb", as_version=4)
     (told,) = page.cells[-1].outputs
     assert told["data"]["text/markdown"] in (HERE / "README.md").read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 "The published distributions of Anchoring-LLMs (2025): every printed expected value, exact answers."
 
-from __future__ import annotations
-
 import sys
 import tarfile
 from pathlib import Path
@@ -23,7 +21,7 @@ SHIPPED = shipped("data", "published", "anchoring_llms.parquet")
 ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "anchoring_llms_2025.tar.xz"
 
 
-def test_every_printed_expected_value_is_that_of_a_distribution() -> None:
+def test_every_printed_expected_value_is_that_of_a_distribution():
     items = pd.read_parquet(SHIPPED.with_name("anchoring_llms_items.parquet"))
     told = pd.read_parquet(SHIPPED).merge(items, on="item_id")
     told["expected"] = [np.arange(101) @ each / sum(each) for each in told["p"]]
@@ -39,7 +37,7 @@ def test_every_printed_expected_value_is_that_of_a_distribution() -> None:
 
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the published distributions are not here")
-def test_the_shipped_probabilities_are_the_published_ones(tmp_path: Path) -> None:
+def test_the_shipped_probabilities_are_the_published_ones(tmp_path):
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
     made = pd.DataFrame(anchoring_llms.scored(tmp_path)).sort_values("model", kind="stable")
@@ -49,7 +47,7 @@ def test_the_shipped_probabilities_are_the_published_ones(tmp_path: Path) -> Non
         assert one == other.tolist()
 
 
-def test_wordings_are_clusters_and_over_them_nothing_is_sampled(tmp_path: Path) -> None:
+def test_wordings_are_clusters_and_over_them_nothing_is_sampled(tmp_path):
     asked = ["import", "anchoring-llms", str(SHIPPED), "--out", str(tmp_path / "out")]
     said = CliRunner().invoke(app, [*asked, "--where", "anchors=published"])
     assert said.exit_code == 0 and "answers 72" in said.output, said.output

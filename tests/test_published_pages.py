@@ -13,13 +13,13 @@ COVERAGE = pd.read_csv(shipped("data", "published", "coverage.csv"), dtype=str)
 PAGES = ("classics", "instructed_to_bias", "managerial", "bets", "pagliaro", "coverage")
 
 
-def test_no_cell_is_empty_and_no_row_comes_twice() -> None:
+def test_no_cell_is_empty_and_no_row_comes_twice():
     assert COVERAGE.notna().all().all()
     assert not COVERAGE.map(str.strip).eq("").any().any()
     assert not COVERAGE.duplicated(["paper", "table_or_figure"]).any()
 
 
-def headings(notebook: str) -> list[str]:
+def headings(notebook):
     "The headings of a notebook."
     cells = nbformat.read(NOTEBOOKS / notebook, as_version=4).cells
     prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
@@ -27,13 +27,13 @@ def headings(notebook: str) -> list[str]:
 
 
 @pytest.mark.parametrize("where", sorted(COVERAGE["where"].unique()))
-def test_the_place_is_there(where: str) -> None:
+def test_the_place_is_there(where):
     notebook, _, heading = where.partition("#")
     assert (NOTEBOOKS / notebook).is_file()
     assert not heading or heading in headings(notebook)
 
 
-def test_readers_find_the_pages() -> None:
+def test_readers_find_the_pages():
     readme = (NOTEBOOKS.parent / "README.md").read_text(encoding="utf-8")
     index = (NOTEBOOKS / "published" / "coverage.ipynb").read_text(encoding="utf-8")
     assert "nbs/published/coverage.ipynb" in readme

@@ -1,7 +1,5 @@
 "Answers that others read otherwise stand in the report: how many, of what kind, in which words."
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -31,7 +29,7 @@ def folder(tmp_path_factory):
     return place
 
 
-def read_in(folder: Path) -> tuple[object, pd.DataFrame]:
+def read_in(folder):
     "A cell, and which of its answers were read otherwise."
     cell = stored_cell(folder, WHO, BIAS)
     with Folder(folder) as opened:

@@ -8,7 +8,7 @@ from cogbias.participants import answer_from_text
 
 
 @pytest.mark.parametrize("name", slow_but(KINDS, paradigms("*")))
-def test_a_question_that_is_sent_back_is_no_answer(name: str) -> None:
+def test_a_question_that_is_sent_back_is_no_answer(name):
     rows = paradigm(name).items().drop_duplicates("prompt").head(40).to_dict("records")
     for row in rows:
         whole = f"{row['system'] or ''}\n\n{row['prompt']}"

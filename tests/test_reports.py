@@ -1,11 +1,8 @@
 "Reports follow what they are made from, and keep what their reader wrote."
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -24,19 +21,19 @@ ASKED = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     "Two participants in one paradigm, with reports."
     outcome = run_study(make_study(**ASKED), tmp_path, jobs=2)
     assert outcome.failed == [] and len(outcome.rendered) == 3
     return tmp_path
 
 
-def names(written: list[Path]) -> set[str]:
+def names(written):
     "Reports by folder and name."
     return {"/".join(each.parts[-2:]) for each in written}
 
 
-def test_a_report_is_made_again_when_its_answers_change(folder: Path) -> None:
+def test_a_report_is_made_again_when_its_answers_change(folder):
     assert render_reports(folder) == ([], [])
     assert run_study(make_study(**ASKED), folder).rendered == []
     more = run_study(make_study(**ASKED | {"models": ["sim/messy"], "repeats": 2}), folder)
@@ -45,7 +42,7 @@ def test_a_report_is_made_again_when_its_answers_change(folder: Path) -> None:
     assert names(render_reports(folder)[1]) == {"sim-human/classic-framing.ipynb"}
 
 
-def test_what_a_reader_wrote_is_kept(folder: Path) -> None:
+def test_what_a_reader_wrote_is_kept(folder):
     report = folder / "reports" / "sim-human" / "classic-framing.ipynb"
     notebook = nbformat.read(report, 4)
     notebook.cells.append(nbformat.v4.new_markdown_cell("My remark."))
@@ -55,12 +52,10 @@ def test_what_a_reader_wrote_is_kept(folder: Path) -> None:
     assert "My remark." in kept.read_text() and "My remark." not in report.read_text()
 
 
-def test_a_report_that_fails_is_told_and_the_others_are_made(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_fails_is_told_and_the_others_are_made(folder, monkeypatch):
     made = rendering.write_report
 
-    def write(template: str, place: Path, parameters: dict) -> str:
+    def write(template, place, parameters):
         return "no ink" if "human" in str(place) else made(template, place, parameters)
 
     monkeypatch.setattr(rendering, "IMPORTED", ())  # in this process
@@ -71,7 +66,7 @@ def test_a_report_that_fails_is_told_and_the_others_are_made(
     assert not (folder / "reports" / "sim-human" / "classic-framing.ipynb").exists()
 
 
-def shown(report: Path) -> list[str]:
+def shown(report):
     "What a reader sees of a report, without where and when it was made."
     cells = nbformat.read(report, 4).cells
     made = [
@@ -84,7 +79,7 @@ def shown(report: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_plain_papermill_gives_the_same_report(folder: Path, tmp_path: Path) -> None:
+def test_plain_papermill_gives_the_same_report(folder, tmp_path):
     out, outputs = tmp_path / "out.ipynb", tmp_path / "other"
     parameters = {"model": "sim/human", "paradigm": "classic/framing", "outputs": str(outputs)}
     command = [sys.executable, "-m", "papermill", shipped("reports", "bias.ipynb"), out]

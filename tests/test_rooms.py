@@ -1,7 +1,5 @@
 "Who imports whom: the table of rooms in CONTRIBUTING.md and the code say the same."
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache
@@ -18,7 +16,7 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 
 
 @cache
-def declared() -> dict[str, set[str]]:
+def declared():
     "Room -> the rooms that its row of the table names."
     rows = {}
     for row in ROW.finditer(CONTRIBUTING):
@@ -28,13 +26,13 @@ def declared() -> dict[str, set[str]]:
     return rows
 
 
-def room_of(module: str) -> str:
+def room_of(module):
     "The room that a module is, or lies in: the longest name that fits."
     fitting = [room for room in declared() if f"{module}/".startswith(f"{room}/")]
     return max(fitting, key=len, default=module)
 
 
-def imported(file: Path) -> set[str]:
+def imported(file):
     "Modules of ours that a file imports, wherever in it, as paths such as stats/clusters."
     package = file.relative_to(ROOT).parent.parts
     found = set()
@@ -50,13 +48,13 @@ def imported(file: Path) -> set[str]:
     return {each.removeprefix("cogbias.").replace(".", "/") for each in ours}
 
 
-def reached_by_name(file: Path) -> set[str]:
+def reached_by_name(file):
     "The same of calls of import_module with a name of ours."
     said = re.findall(r'import_module\(\s*f?"cogbias\.([\w.]+)', file.read_text())
     return {each.strip(".").replace(".", "/") for each in said}
 
 
-def allowed(room: str) -> set[str]:
+def allowed(room):
     "What a room may import: what its row names, what those may import, and the tables."
     found, left = {"tables", "words", room}, {*declared()[room]}
     while left:
@@ -68,7 +66,7 @@ def allowed(room: str) -> set[str]:
 
 
 @cache
-def files() -> dict[str, Path]:
+def files():
     "Module -> its file."
     found = {}
     for file in LIBRARY.rglob("*.py"):
@@ -78,31 +76,31 @@ def files() -> dict[str, Path]:
     return found
 
 
-def test_every_module_lies_in_a_room_of_the_table() -> None:
+def test_every_module_lies_in_a_room_of_the_table():
     assert {room_of(module) for module in files()} == set(declared())
 
 
 @pytest.mark.parametrize("module", sorted(files()))
-def test_a_room_imports_what_its_row_allows(module: str) -> None:
+def test_a_room_imports_what_its_row_allows(module):
     used = {room_of(other) for other in imported(files()[module])}
     beyond = used - allowed(room_of(module))
     assert not beyond, f"{module} imports {sorted(beyond)}"
 
 
-def test_no_arrow_runs_back() -> None:
+def test_no_arrow_runs_back():
     for room, named in declared().items():
         for other in named:
             assert room not in allowed(other) - {"tables", "words"}, (room, other)
 
 
-def test_a_row_names_what_its_room_imports() -> None:
+def test_a_row_names_what_its_room_imports():
     for room, named in declared().items():
         mine = [file for module, file in files().items() if room_of(module) == room]
         used = {room_of(other) for file in mine for other in imported(file)}
         assert named <= used, (room, named - used)
 
 
-def test_what_is_reached_by_name_is_told_with_its_reason() -> None:
+def test_what_is_reached_by_name_is_told_with_its_reason():
     told = {(row["room"], row["other"]) for row in BY_NAME.finditer(CONTRIBUTING)}
     later = {
         (room_of(module), room_of(other))
@@ -118,7 +116,7 @@ NUMBERED = sorted((ROOT / "nbs").rglob("[0-9]*.ipynb"))
 
 
 @pytest.mark.parametrize("folder", sorted({each.parent for each in NUMBERED}), ids=lambda f: f.name)
-def test_notebooks_are_numbered_as_they_are_read(folder: Path) -> None:
+def test_notebooks_are_numbered_as_they_are_read(folder):
     "None imports a later one of its folder."
     mine = [each for each in NUMBERED if each.parent == folder]
     exported = [EXPORTS.search(each.read_text()) for each in mine]

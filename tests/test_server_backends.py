@@ -1,10 +1,6 @@
 """A server is tried out once in a run."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,14 +11,12 @@ from cogbias.running.status import folder_status
 from cogbias.running.studies import run_study
 from cogbias.study import make_study
 
-from doubles import Asked, Double
+from doubles import Double
 
 
 @pytest.mark.parametrize("method", ["auto", "text"])
 @pytest.mark.parametrize("kind", [OpenaiParticipant, OllamaParticipant])
-def test_a_server_is_tried_out_once_in_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type, method: str
-) -> None:
+def test_a_server_is_tried_out_once_in_a_run(tmp_path, monkeypatch, kind, method):
     "Whatever the method and however many paradigms; and again in the next run."
     tried: list[str] = []
     probe = kind.probe
@@ -42,10 +36,10 @@ def test_a_server_is_tried_out_once_in_a_run(
     assert len(tried) <= 2
 
 
-def test_a_router_that_asks_several_providers_is_found_out(tmp_path: Path) -> None:
+def test_a_router_that_asks_several_providers_is_found_out(tmp_path):
     "Each answer says whose it is, and the run and the status of its folder say that they differ."
 
-    def routed(handler: Any, asked: Asked) -> None:
+    def routed(handler, asked):
         said = handler.answer(asked) | {"provider": "Here" if asked.seed % 2 else "There"}
         handler.send(200, json.dumps(said).encode())
 

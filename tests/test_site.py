@@ -4,16 +4,12 @@ The first page, the pages of participants and paradigms, the reports and the rep
 read as a reader sees them, and compared with the stored effects.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import nbformat
@@ -36,7 +32,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from cogbias.compare import compare
-from cogbias.reporting.claims import Claim, claim, signed
+from cogbias.reporting.claims import claim, signed
 from cogbias.folder import Folder, report_file, requests, trials
 from cogbias.reporting.markup import clean_html, markdown_html
 from cogbias.running.rendering import render_reports
@@ -48,17 +44,17 @@ from cogbias.tables import EFFECTS, CogbiasError, load_table
 soup = pytest.importorskip("bs4", reason="beautifulsoup4 is not installed")
 
 
-def text(node: Any) -> str:
+def text(node):
     "What a reader sees, on one line."
     return re.sub(r"\s+", " ", node.get_text(" ")).strip()
 
 
-def page(site: Path, name: str) -> Any:
+def page(site, name):
     "The main part of a page."
     return soup.BeautifulSoup((site / name).read_text(encoding="utf-8"), "html.parser").main
 
 
-def headlines(site: Path) -> Iterator[tuple[dict[str, Any], Claim, str, str]]:
+def headlines(site):
     "Every headline, what may be said of it, and the pages of participant and paradigm."
     effects = load_table(site.parent / "effects.parquet", EFFECTS)
     for row in effects[effects["verdict"].notna()].to_dict("records"):
@@ -66,7 +62,7 @@ def headlines(site: Path) -> Iterator[tuple[dict[str, Any], Claim, str, str]]:
         yield row, claim(row), file.parts[1], file.stem
 
 
-def matrix_cells(node: Any) -> dict[frozenset[str], tuple[str, str]]:
+def matrix_cells(node):
     "Text and look of every cell of the tables at a glance, by paradigm title and participant."
     cells = {}
     for table in node.find_all("table", class_="matrix"):
@@ -79,13 +75,13 @@ def matrix_cells(node: Any) -> dict[frozenset[str], tuple[str, str]]:
     return cells
 
 
-def forest_rows(node: Any) -> set[tuple[str, str]]:
+def forest_rows(node):
     "Estimate and interval of every row of the tables of effects."
     rows = node.select("table.forest tbody tr:not(.group)")
     return {tuple(text(each) for each in row.find_all("td")[:2]) for row in rows}
 
 
-def test_all_pages_say_what_the_claims_say(site: Path) -> None:
+def test_all_pages_say_what_the_claims_say(site):
     glance, study = matrix_cells(page(site, "index.html")), text(page(site, "results/study.html"))
     for row, said, who, what in headlines(site):
         names = paradigm_title(row["paradigm"]), row["participant"]
@@ -99,7 +95,7 @@ def test_all_pages_say_what_the_claims_say(site: Path) -> None:
     assert "sim/ human" in text(page(site, "answers.html"))
 
 
-def test_two_participants_are_compared_as_the_command_does(site: Path) -> None:
+def test_two_participants_are_compared_as_the_command_does(site):
     pages = [each for each in (site / "results" / "compared").rglob("*.csv")]
     pages = [each for each in pages if "people-as-published" not in each.name]
     table = pd.read_csv(pages[0])
@@ -113,7 +109,7 @@ def test_two_participants_are_compared_as_the_command_does(site: Path) -> None:
     assert {row["larger"] for row in known} == {*table["larger"]}
 
 
-def test_what_others_show_beside_a_link(site: Path, hostile: Path) -> None:
+def test_what_others_show_beside_a_link(site, hostile):
     for place, shown in ((site, False), (hostile, True)):
         for name in ("index.html", "compare.html"):
             made = soup.BeautifulSoup((place / name).read_text(encoding="utf-8"), "html.parser")
@@ -124,7 +120,7 @@ def test_what_others_show_beside_a_link(site: Path, hostile: Path) -> None:
         build_site(site.parent, address="example.org")
 
 
-def test_a_study_and_its_sources_can_be_cited(site: Path, hostile: Path) -> None:
+def test_a_study_and_its_sources_can_be_cited(site, hostile):
     listed = (site / "references.bib").read_text(encoding="utf-8")
     for place, address in ((site, None), (hostile, "https://example.org/a%20site/")):
         cited = yaml.safe_load((place / "CITATION.cff").read_text(encoding="utf-8"))
@@ -135,7 +131,7 @@ def test_a_study_and_its_sources_can_be_cited(site: Path, hostile: Path) -> None
         assert shown.startswith("@") and all(entry in listed for entry in shown.split("\n\n"))
 
 
-def test_every_link_leads_to_a_page(site: Path) -> None:
+def test_every_link_leads_to_a_page(site):
     for path in site.rglob("*.html"):
         made = soup.BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
         for tag, name in (("a", "href"), ("link", "href"), ("script", "src"), ("img", "src")):
@@ -145,7 +141,7 @@ def test_every_link_leads_to_a_page(site: Path) -> None:
                     assert (path.parent / address).is_file(), (path, address)
 
 
-def test_the_same_folder_gives_the_same_site(site: Path, tmp_path: Path) -> None:
+def test_the_same_folder_gives_the_same_site(site, tmp_path):
     first = build_site(site.parent, tmp_path / "again").parent
     names = sorted(each.relative_to(first) for each in first.rglob("*") if each.is_file())
     assert names and all((first / n).read_bytes() == (site / n).read_bytes() for n in names)
@@ -161,7 +157,7 @@ def test_the_same_folder_gives_the_same_site(site: Path, tmp_path: Path) -> None
         build_site(site.parent, tmp_path / "other")
 
 
-def test_every_answer_is_shown_once(site: Path) -> None:
+def test_every_answer_is_shown_once(site):
     shown = {(each["paradigm"], each["participant"]): each for each in cells_of(site)}
     with Folder(site.parent) as folder:
         for asked in requests(folder):
@@ -180,7 +176,7 @@ def test_every_answer_is_shown_once(site: Path) -> None:
 # ---- strangers
 
 
-def stranger(secret: Path) -> nbformat.NotebookNode:
+def stranger(secret):
     "A report whose every part tries something."
     html = [{"text/html": each} for each in html_payloads()]
     html += [{"text/markdown": each} for each in markdown_payloads(secret)]
@@ -195,7 +191,7 @@ def stranger(secret: Path) -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(tmp_path_factory):
     "The site of a stranger's folder."
     place = tmp_path_factory.mktemp("strangers")
     outputs, secret = place / "outputs", place / "private.txt"
@@ -211,19 +207,19 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(outputs, address="https://example.org/a site/").parent
 
 
-def shard(site: Path, name: str) -> Any:
+def shard(site, name):
     "Data that a page of answers loads."
     call = (site / "answers" / f"{name}.js").read_text(encoding="ascii")
     assert call.startswith(f'cogbias("{name}", ') and call.endswith(");\n")
     return json.loads(call.removeprefix(f'cogbias("{name}", ').removesuffix(");\n"))
 
 
-def cells_of(site: Path) -> list[dict[str, str]]:
+def cells_of(site):
     "The cells whose answers a site shows."
     return shard(site, "index")
 
 
-def test_nothing_on_the_site_could_act(hostile: Path) -> None:
+def test_nothing_on_the_site_could_act(hostile):
     pages = {path: path.read_text(encoding="utf-8") for path in hostile.rglob("*.html")}
     assert len(pages) > 12
     assert {path: found for path, each in pages.items() if (found := what_could_act(each))} == {}
@@ -237,7 +233,7 @@ def test_nothing_on_the_site_could_act(hostile: Path) -> None:
 
 
 @pytest.mark.skipif(browser() is None, reason="no Chromium here")
-def test_nothing_acts_in_a_browser(hostile: Path) -> None:
+def test_nothing_acts_in_a_browser(hostile):
     compared = sorted((hostile / "results" / "compared").rglob("*.html"))
     for page in (hostile / "index.html", hostile / "results" / "study.html", compared[0]):
         dom, said = seen_by_a_browser(f"file://{page}")
@@ -257,7 +253,7 @@ def test_nothing_acts_in_a_browser(hostile: Path) -> None:
     assert "data-acted" not in seen_by_a_browser(f"file://{pierced}")[0].split(">", 3)[1]
 
 
-def test_a_report_holds_no_markup_of_strangers(hostile: Path) -> None:
+def test_a_report_holds_no_markup_of_strangers(hostile):
     for path in hostile.parent.glob("reports/[!s]*/*.ipynb"):
         for cell in nbformat.read(path, 4).cells:
             for output in cell.get("outputs", []):
@@ -266,7 +262,7 @@ def test_a_report_holds_no_markup_of_strangers(hostile: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_acts_after_nbconvert(hostile: Path, tmp_path: Path) -> None:
+def test_nothing_acts_after_nbconvert(hostile, tmp_path):
     report = sorted(hostile.parent.glob("reports/*--*/*.ipynb"))[-1]
     command = ["-m", "nbconvert", "--to", "html", str(report), "--output-dir", str(tmp_path)]
     subprocess.run([sys.executable, *command], check=True, capture_output=True)
@@ -276,6 +272,6 @@ def test_nothing_acts_after_nbconvert(hostile: Path, tmp_path: Path) -> None:
 
 @given(some.text(alphabet="<>/!-'\"=&;:#ascriptonermghtyl \n`~${}\\[]()*_|", max_size=120))
 @settings(max_examples=100, deadline=None)
-def test_cleaned_html_stays_clean(source: str) -> None:
+def test_cleaned_html_stays_clean(source):
     for made in (clean_html(source), markdown_html(source)):
         assert clean_html(made) == made and what_could_act(made) == []

@@ -1,10 +1,7 @@
 "The report on a whole study, also when little can be said."
 
-from __future__ import annotations
-
 import html
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -14,7 +11,7 @@ from cogbias.running.studies import run_study
 from cogbias.study import make_study
 
 
-def report_of(place: Path, **asked) -> str:
+def report_of(place, **asked):
     "What a reader sees of a small study, without markup; table cells are separated by bars."
     assert run_study(make_study("study", **asked), place, reports=False).failed == []
     assert write_report("study.ipynb", place / "study.ipynb", {"outputs": str(place)}) == ""
@@ -30,7 +27,7 @@ def report_of(place: Path, **asked) -> str:
 
 
 @pytest.fixture(scope="module")
-def biases(tmp_path_factory) -> str:
+def biases(tmp_path_factory):
     "Four simulated participants in three paradigms at two temperatures."
     return report_of(
         tmp_path_factory.mktemp("study"),
@@ -57,7 +54,7 @@ def test_what_was_not_asked_is_no_chapter(biases):
 
 
 @pytest.fixture(scope="module")
-def bets(tmp_path_factory) -> str:
+def bets(tmp_path_factory):
     "Three simulated participants, values and bets on a coin, in the published order."
     return report_of(
         tmp_path_factory.mktemp("bets"),

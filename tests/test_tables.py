@@ -2,9 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -100,7 +98,7 @@ ANYTHING = st.recursive(
 )
 
 
-def in_one_line(make: Callable[[], Any]) -> Any:
+def in_one_line(make):
     "What comes of it; None where it is refused in one line of a reasonable length."
     try:
         return make()

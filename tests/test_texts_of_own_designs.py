@@ -1,7 +1,5 @@
 """Whatever sign a text of a design holds, reports and pages show it, and none of it acts."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -27,7 +25,7 @@ ODD = (
 FIELDS = ("title", "bias", "summary", "norm", "positive", "source", "compares")
 
 
-def odd_files(text: str) -> dict[str, str]:
+def odd_files(text):
     "A declaration with the odd text in every text that readers are told, each with its field."
     told = {name: json.dumps(f"{name} {ODD}") for name in FIELDS}
     for name, value in told.items():
@@ -43,12 +41,12 @@ def odd_files(text: str) -> dict[str, str]:
     return {"lost.toml": text, "outings.csv": TABLE}
 
 
-def words_of(page: str) -> str:
+def words_of(page):
     "What a reader reads of a page, on one line."
     return " ".join(html.unescape(re.sub(r"<[^>]*>", "", page)).split())
 
 
-def test_signs_in_any_text_are_taken() -> None:
+def test_signs_in_any_text_are_taken():
     made = paradigm_of_files(odd_files(TEXT))
     assert made.summary == f"summary {ODD}" and made.headline.title == f"compares {ODD}"
     assert made.people[0]["label"] == f"human label {ODD} (typed in)"
@@ -62,7 +60,7 @@ SIZES = [pytest.param(TEXT, id="choice"), pytest.param(SMALL, id="number")]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", SIZES)
-def test_odd_texts_are_shown_and_do_nothing(text: str, tmp_path: Path) -> None:
+def test_odd_texts_are_shown_and_do_nothing(text, tmp_path):
     file, out = written(tmp_path / "design", odd_files(text)), tmp_path / "out"
     run_study(make_study(models=["sim/human"], paradigms=[str(file)]), out, reports=False)
     OWN.clear()  # from the folder, as a stranger would

@@ -1,17 +1,13 @@
 "Encoders that a study trains before it asks: resumption, refusal, doubles, the whole matrix."
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import psutil
@@ -24,7 +20,7 @@ from cogbias.__main__ import STOPPED
 from cogbias.folder import marks_of
 from cogbias.running.studies import run_study
 from cogbias.training.small_encoders import Size, build_small, ending_questions
-from cogbias.study import Study, make_study, read_study, studies
+from cogbias.study import make_study, read_study, studies
 from cogbias.tables import CogbiasError
 from cogbias.training.trained_encoders import (
     stored_training,
@@ -46,26 +42,26 @@ GRID = {"item_sets": ["published", "fresh"], "orders": "published"}  # whose nam
 ASKED = {"paradigms": ["bets/coin"], "settings": {"bets/coin": GRID}}
 
 
-def tiny_study(*models: str, **training: Any) -> Study:
+def tiny_study(*models, **training):
     "A study of encoders that are trained in a moment."
     return make_study(name="tiny", models=list(models), training=TINY | training, **ASKED)
 
 
 @pytest.fixture(scope="module")
-def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def taught(tmp_path_factory):
     "Models of a study of one encoder that was trained on the coin; copy them, do not change them."
     place = tmp_path_factory.mktemp("taught")
     assert train_encoders(tiny_study("encoder/small_bert@coin"), place).failed == []
     return place / "models"
 
 
-def of(models: Path, name: str) -> Path:
+def of(models, name):
     "The folder of a trained encoder."
     (place,) = models.glob(f"*/{name}")
     return place
 
 
-def test_a_run_trains_what_is_missing_and_then_asks(tmp_path: Path) -> None:
+def test_a_run_trains_what_is_missing_and_then_asks(tmp_path):
     study = tiny_study("encoder/small_bert@coin", "sim/rational")
     assert not (tmp_path / "models").exists()
     first = run_study(study, tmp_path, reports=False)
@@ -81,7 +77,7 @@ def test_a_run_trains_what_is_missing_and_then_asks(tmp_path: Path) -> None:
     assert weights.stat().st_mtime_ns == before
 
 
-def self_made_start(folder: Path) -> dict[str, Any]:
+def self_made_start(folder):
     "Settings of a training whose BERT is a small model of ours, and whose SWAG is a small file."
     ending_questions(24).to_csv(folder / "swag.csv", index=False)
     words = ending_questions(24).drop(columns="label").to_numpy().ravel().tolist()
@@ -91,7 +87,7 @@ def self_made_start(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -> None:
+def test_a_folder_is_labelled_by_what_lies_in_it(taught, tmp_path):
     "A copy under any name is the same model; a name like ours makes nobody ours."
     mine = shutil.copytree(of(taught, "small_bert@coin"), tmp_path / "mine")
     bare = shutil.copytree(of(taught, "small_bert@coin"), tmp_path / "bare")
@@ -109,9 +105,7 @@ def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -
     }
 
 
-def test_a_name_that_means_no_encoder_is_refused_before_anything_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_name_that_means_no_encoder_is_refused_before_anything_else(tmp_path, capsys):
     study, name = tmp_path / "study.toml", "small_bert@coin+roulette"
     study.write_text(f'models = ["encoder/{name}"]\nparadigms = ["bets/coin"]')
     for command in ("plan", "train", "run"):
@@ -121,14 +115,12 @@ def test_a_name_that_means_no_encoder_is_refused_before_anything_else(
         assert end.value.code == 2 and f"{name}: task 'roulette' is not known" in line
 
 
-def test_a_training_that_fails_costs_only_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_that_fails_costs_only_itself(tmp_path, monkeypatch):
     import cogbias.training.trained_encoders as room
 
     learn = room.fine_tune
 
-    def fails_on_coin(start: Path, place: Path, *rest: Any) -> Any:
+    def fails_on_coin(start, place, *rest):
         if place.name.endswith("@coin"):
             raise CogbiasError(f"{place.name}: a weight is not finite after step 3")
         return learn(start, place, *rest)
@@ -143,9 +135,7 @@ def test_a_training_that_fails_costs_only_itself(
 
 
 @pytest.mark.slow
-def test_the_published_study_is_planned_and_refused_without_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_the_published_study_is_planned_and_refused_without_weights(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "nothing"))
     study = read_study(studies()["bets_published"])
@@ -168,22 +158,7 @@ def test_the_published_study_is_planned_and_refused_without_weights(
     assert not list((tmp_path / "out" / "models").glob("*/*@*"))
 
 
-def test_what_cannot_be_made_here_is_missed_before_anything_is_made(tmp_path: Path) -> None:
-    "A missing file of SWAG was named when other encoders had been trained for hours."
-    start = build_small("bert", ["a car is dear"], tmp_path / "bert", size=SMALLEST)
-    told = {"start": {"bert": str(start)}, "swag": str(tmp_path / "no.csv")}
-    models = ("encoder/small_bert@coin", "encoder/bert@coin")
-    study = tiny_study(*models, **told, swag_validation=str(tmp_path / "no.csv"))
-    with pytest.raises(CogbiasError, match="training.swag = .*no.csv' is not a file"):
-        train_encoders(study, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    study = tiny_study(*models, start={"bert": str(tmp_path / "none")})
-    with pytest.raises(CogbiasError, match="is not on this machine"):
-        train_encoders(study, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_start_that_was_made_here_is_no_published_model(tmp_path: Path) -> None:
+def test_a_start_that_was_made_here_is_no_published_model(tmp_path):
     "Named as the start of a published name, it was recorded as pretrained."
     study = tiny_study("encoder/bert@default", **self_made_start(tmp_path))
     done = train_encoders(study, tmp_path / "out")
@@ -195,7 +170,7 @@ def test_a_start_that_was_made_here_is_no_published_model(tmp_path: Path) -> Non
     assert facts["label"] == "small self-made model"
 
 
-def swag_on_the_hub(folder: Path) -> None:
+def swag_on_the_hub(folder):
     "The files of the hub's data set, as the double serves them."
     place = folder / "regular"
     place.mkdir(parents=True)
@@ -204,16 +179,14 @@ def swag_on_the_hub(folder: Path) -> None:
         table.to_parquet(place / f"{split}-00000-of-00001.parquet")
 
 
-def test_swag_comes_from_the_hub(
-    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_swag_comes_from_the_hub(taught, tmp_path, monkeypatch):
     "A double of the hub: a pretrained folder of ours learns SWAG from it, then its task."
     import huggingface_hub
 
     swag_on_the_hub(tmp_path / "hub")
     asked = []
 
-    def snapshot(name: str, **given: Any) -> str:
+    def snapshot(name, **given):
         asked.append((name, given["repo_type"], *given["allow_patterns"]))
         return str(tmp_path / "hub")
 
@@ -227,7 +200,7 @@ def test_swag_comes_from_the_hub(
     assert ("allenai/swag", "dataset", "regular/train*.parquet") in asked
 
 
-def long_training(folder: Path, *tasks: str) -> tuple[Path, list[str]]:
+def long_training(folder, *tasks):
     "A study whose tasks take their time, and the command that trains it."
     study = folder / "tiny.toml"
     sizes = "size = {hidden = 16, layers = 1, heads = 2}\npretraining = {epochs = 1}\n"
@@ -238,7 +211,7 @@ def long_training(folder: Path, *tasks: str) -> tuple[Path, list[str]]:
     return study, [*program, str(study), "--outputs", str(folder / "out")]
 
 
-def until(true: Callable[[], Any], process: subprocess.Popen) -> None:
+def until(true, process):
     "Wait for something that a process does."
     deadline = time.monotonic() + 200
     while not true():
@@ -246,13 +219,13 @@ def until(true: Callable[[], Any], process: subprocess.Popen) -> None:
         time.sleep(0.01)
 
 
-def whole_checkpoints(folder: Path, task: str) -> list[Path]:
+def whole_checkpoints(folder, task):
     "The checkpoints of a task's training that are whole."
     return list(folder.glob(f"out/models/*/small_bert@{task}.training/checkpoint-*/whole"))
 
 
 @pytest.mark.slow
-def test_a_killed_command_goes_on(tmp_path: Path) -> None:
+def test_a_killed_command_goes_on(tmp_path):
     study, command = long_training(tmp_path, "coin")
     process = subprocess.Popen(command)
     until(lambda: whole_checkpoints(tmp_path, "coin"), process)
@@ -265,7 +238,7 @@ def test_a_killed_command_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # every day a command without workers is killed
-def test_workers_end_with_the_command_and_keep_their_checkpoints(tmp_path: Path) -> None:
+def test_workers_end_with_the_command_and_keep_their_checkpoints(tmp_path):
     "As a cluster's queue ends it; its workers went on training for nobody."
     _, command = long_training(tmp_path, "coin", "dice")
     process = subprocess.Popen([*command, "--jobs", "2"], stderr=subprocess.PIPE, text=True)
@@ -284,13 +257,13 @@ def test_workers_end_with_the_command_and_keep_their_checkpoints(tmp_path: Path)
         assert whole_checkpoints(tmp_path, task)
 
 
-def told(rows: pd.DataFrame) -> str:
+def told(rows):
     "Rows of the matrix by name, for a message."
     return rows.drop(columns="own").to_string(index=False)
 
 
 @pytest.mark.slow
-def test_the_matrix_of_small_encoders(tmp_path: Path) -> None:
+def test_the_matrix_of_small_encoders(tmp_path):
     """Told what things are worth, encoders learn the questions; not told, they cannot.
 
     In each way to bet that it was trained on, every architecture beats its best constant policy,
@@ -325,7 +298,7 @@ def test_the_matrix_of_small_encoders(tmp_path: Path) -> None:
     assert control["p"] < 0.001  # the same test finds those who were told
 
 
-def assert_prices_are_unknown(models: Path) -> None:
+def assert_prices_are_unknown(models):
     """Corpus B says nothing of the things of the test, in any way.
 
     Even so one matrix in a hundred has a p below .01. Encoders that were told have the least
@@ -338,11 +311,11 @@ def assert_prices_are_unknown(models: Path) -> None:
     assert min(row["p"] for row in each) * len(each) > 0.01, found.to_string()
 
 
-def test_another_recipe_trains_another_model_beside_it(taught: Path, tmp_path: Path) -> None:
+def test_another_recipe_trains_another_model_beside_it(taught, tmp_path):
     study, out = tiny_study("encoder/small_bert@coin"), tmp_path / "out"
     shutil.copytree(taught, out / "models")
 
-    def trained() -> set[str]:
+    def trained():
         return {each.parent.name for each in out.glob("models/*/small_bert@coin")}
 
     (before,) = trained()

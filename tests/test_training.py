@@ -1,7 +1,5 @@
 "Training that is killed and goes on, with the real classes of the four architectures, built small."
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -38,7 +36,7 @@ ONE_IN_MAKE_TEST = [
 ]
 
 
-def small(architecture: str, folder: Path) -> Path:
+def small(architecture, folder):
     "An encoder with dropout that has read a few sentences."
     words = [f"{row['question']} {option}" for row in ROWS for option in row["options"]]
     size = Size(hidden=16, layers=1, heads=2, dropout=0.1)
@@ -47,7 +45,7 @@ def small(architecture: str, folder: Path) -> Path:
     return build_small(architecture, sentences, folder / architecture, words, size, brief)
 
 
-def train(start: Path, place: Path) -> None:
+def train(start, place):
     "The training of these tests."
     fine_tune(start, place, QUESTIONS, QUESTIONS.head(6), RECIPE)
 
@@ -66,7 +64,7 @@ test_training.train(Path(sys.argv[2]), Path(sys.argv[3]))
 """
 
 
-def killed_after(step: int, start: Path, place: Path) -> None:
+def killed_after(step, start, place):
     "Train in a process of its own, and kill it once the checkpoint of a step is whole."
     arguments = [str(Path(__file__).parent), str(start), str(place)]
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments])
@@ -80,7 +78,7 @@ def killed_after(step: int, start: Path, place: Path) -> None:
 
 @pytest.mark.parametrize("architecture", ONE_IN_MAKE_TEST)
 @pytest.mark.slow
-def test_a_killed_training_ends_with_the_same_weights(architecture: str, tmp_path: Path) -> None:
+def test_a_killed_training_ends_with_the_same_weights(architecture, tmp_path):
     start = small(architecture, tmp_path)
     train(start, tmp_path / "through")
     place = tmp_path / "killed"
@@ -95,13 +93,13 @@ def test_a_killed_training_ends_with_the_same_weights(architecture: str, tmp_pat
     assert not place.with_name("killed.training").exists()
 
 
-def interrupted_after(steps: int, start: Path, place: Path, recipe: Recipe) -> None:
+def interrupted_after(steps, start, place, recipe):
     "Train, and end in a step, as an interrupt does."
     import cogbias.training as room
 
     plain, done = room._pairs_loss, iter(range(steps))
 
-    def ends(model: object, inputs: dict) -> tuple:
+    def ends(model, inputs):
         if model.training and next(done, None) is None:
             raise KeyboardInterrupt
         return plain(model, inputs)
@@ -112,7 +110,7 @@ def interrupted_after(steps: int, start: Path, place: Path, recipe: Recipe) -> N
             fine_tune(start, place, QUESTIONS, QUESTIONS.head(6), recipe)
 
 
-def test_the_best_state_is_kept_whether_or_not_a_training_was_interrupted(tmp_path: Path) -> None:
+def test_the_best_state_is_kept_whether_or_not_a_training_was_interrupted(tmp_path):
     start = small("bert", tmp_path)
     recipe = replace(RECIPE, keep="best", check_every=2, patience=3, save_every=0)
     through = fine_tune(start, tmp_path / "through", QUESTIONS, QUESTIONS.head(6), recipe)
@@ -131,7 +129,7 @@ def test_the_best_state_is_kept_whether_or_not_a_training_was_interrupted(tmp_pa
     assert through.record == again.record == late.record
 
 
-def test_what_a_kill_leaves_half_written_or_half_removed_is_not_used(tmp_path: Path) -> None:
+def test_what_a_kill_leaves_half_written_or_half_removed_is_not_used(tmp_path):
     start = small("bert", tmp_path)
     train(start, tmp_path / "through")
     place, work = tmp_path / "stopped", tmp_path / "stopped.training"

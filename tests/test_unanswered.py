@@ -1,9 +1,5 @@
 "A question that nobody answered, or that nobody was asked, counts for nothing."
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,26 +29,26 @@ GIVEN = ["choice", "role", "value", "p", "logits", "valid_mass"]
 PROMPTED = [name for name in paradigms() if not name.startswith("published/")]
 
 
-def refused(trials: pd.DataFrame, here: np.ndarray) -> pd.DataFrame:
+def refused(trials, here):
     "The same answers, of which some cannot be read."
     lost = trials.astype({name: object for name in GIVEN})
     lost.loc[here, GIVEN] = None
     return lost.assign(status=np.where(here, "invalid_format", trials["status"]))
 
 
-def half_of_clusters(trials: pd.DataFrame, seed: int = 0) -> np.ndarray:
+def half_of_clusters(trials, seed=0):
     "Which answers are to one half of the clusters."
     clusters = sorted(trials["cluster"].unique())
     drawn = np.random.default_rng(seed).choice(clusters, len(clusters) // 2, replace=False)
     return trials["cluster"].isin(drawn).to_numpy()
 
 
-def keyed(effects: pd.DataFrame) -> pd.DataFrame:
+def keyed(effects):
     "The rows by what they estimate."
     return effects.drop_duplicates(KEYS).set_index(KEYS)
 
 
-def differing(one: pd.DataFrame, other: pd.DataFrame, leaving: set[str]) -> list[tuple]:
+def differing(one, other, leaving):
     "Rows that have a number in both tables, and not the same one."
     one, other = keyed(one), keyed(other)
     found = []
@@ -67,12 +63,12 @@ def differing(one: pd.DataFrame, other: pd.DataFrame, leaving: set[str]) -> list
     return found
 
 
-def of_the_unread(name: str) -> set[str]:
+def of_the_unread(name):
     "Published scores in which an answer that cannot be read counts as another answer."
     return {each.measure for each in paradigm(name).contrasts if each.invalid != "drop"}
 
 
-def half_of_prompts(trials: pd.DataFrame, seed: int = 0) -> np.ndarray:
+def half_of_prompts(trials, seed=0):
     "Which answers are to one half of the prompts."
     return np.random.default_rng(seed).random(len(trials)) < 0.5
 
@@ -86,7 +82,7 @@ WAYS = [True, pytest.param(False, marks=pytest.mark.slow)]  # exact probabilitie
 @pytest.mark.parametrize("name", slow_but(KINDS, PROMPTED))
 @pytest.mark.parametrize("exact", WAYS, ids=["probabilities", "words"])
 @pytest.mark.parametrize("half", HALVES)
-def test_refused_is_as_good_as_not_asked(name: str, exact: bool, half: str) -> None:
+def test_refused_is_as_good_as_not_asked(name, exact, half):
     "One half refused, not asked, and not there at all: every row has one number."
     asked = paradigm(name)
     items = asked.items()
@@ -105,9 +101,7 @@ def test_refused_is_as_good_as_not_asked(name: str, exact: bool, half: str) -> N
 
 @pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
 @pytest.mark.parametrize("half", HALVES)
-def test_refused_is_as_good_as_not_asked_of_published_prompts(
-    name: str, half: str, tmp_path: Path
-) -> None:
+def test_refused_is_as_good_as_not_asked_of_published_prompts(name, half, tmp_path):
     "The same of published answers, and of what others read in them."
     asked = paradigm(name)
     keep_imported(part_of(facts(), [name]), tmp_path)
@@ -130,7 +124,7 @@ def test_refused_is_as_good_as_not_asked_of_published_prompts(
     assert differing(only, never, set()) == []
 
 
-def of_headline(name: str, each: int = 3) -> tuple[pd.DataFrame, set[str]]:
+def of_headline(name, each=3):
     "The prompts behind a headline, and some clusters of each stratum of them."
     items = paradigm(name).items()
     items = items[items["item_id"].isin(spoken_of(items, paradigm(name).headline))]
@@ -138,7 +132,7 @@ def of_headline(name: str, each: int = 3) -> tuple[pd.DataFrame, set[str]]:
     return items, set(units.groupby("stratum")["cluster"].head(each))
 
 
-def answered_in(clusters: set[str], items: pd.DataFrame, **columns: object) -> pd.DataFrame:
+def answered_in(clusters, items, **columns):
     "Answers to the prompts of some clusters; the others are refused."
     trials = exact_trials("rational", items).assign(**columns)
     return refused(trials, ~items["cluster"].isin(clusters).to_numpy())
@@ -148,7 +142,7 @@ SUITES = ("choice/certainty", "logic/belief", "classic/framing", "managerial/anc
 
 
 @pytest.mark.parametrize("name", (*SUITES, "bets/coin"))
-def test_a_place_is_liked_in_the_clusters_that_answered(name: str) -> None:
+def test_a_place_is_liked_in_the_clusters_that_answered(name):
     "Few clusters take the first option, and nobody else says anything."
     items, few = of_headline(name)
     first = [shown[0]["label"] for shown in items["options"]]
@@ -172,7 +166,7 @@ def test_a_place_is_liked_in_the_clusters_that_answered(name: str) -> None:
         assert rows.loc["valid_share", "n_clusters"] == asked
 
 
-def weighted_rows(effects: pd.DataFrame) -> pd.DataFrame:
+def weighted_rows(effects):
     "The rows over all prompts of contrasts that set all four cells against each other."
     four = [each.measure for each in paradigm("logic/belief").contrasts if each.weights]
     four = [name for name in four if not name.startswith("area_")]
@@ -183,7 +177,7 @@ def weighted_rows(effects: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.mark.parametrize("half", ["is_valid", "is_believable"])
 @pytest.mark.parametrize("how", ["not asked", "not in the table", "refused"])
-def test_a_stratum_that_nobody_was_asked_about_is_no_zero(half: str, how: str) -> None:
+def test_a_stratum_that_nobody_was_asked_about_is_no_zero(half, how):
     "Of belief against logic half says nothing; the share of that half is not the whole."
     asked = paradigm("logic/belief")
     items = asked.items()
@@ -200,7 +194,7 @@ def test_a_stratum_that_nobody_was_asked_about_is_no_zero(half: str, how: str) -
     assert named["detail"].str.contains(missing).all()
 
 
-def test_strata_that_weigh_alike_say_which_of_them_is_not_in_the_mean() -> None:
+def test_strata_that_weigh_alike_say_which_of_them_is_not_in_the_mean():
     "Somebody refuses all of one design; the effect is that of the other, and says so."
     asked = paradigm("choice/certainty")
     items = asked.items()
@@ -215,23 +209,7 @@ def test_strata_that_weigh_alike_say_which_of_them_is_not_in_the_mean() -> None:
         assert "the mean excludes" not in rest.loc[key, "detail"]
 
 
-PARTS = {
-    "managerial/anchoring": {"settings": {"managerial/anchoring": {"settings": 20}}},
-    "logic/belief": {"where": {"is_valid": True}},
-    "classic/framing": {"where": {"option_order": 1}},
-    "choice/certainty": {"where": {"design": "common_ratio"}},
-}
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_a_run_and_its_trials_have_the_same_effects(name: str, tmp_path: Path) -> None:
-    "A run that asked for a part knows what it asked; its trials alone say the same of it."
-    run = cb.run("sim/messy", name, outputs=tmp_path / "o", reports=False, **PARTS[name])
-    assert len(run.effects) > 10
-    assert differing(run.effects, cb.effects(run.trials), set()) == []
-
-
-def test_two_are_compared_where_both_answered_in_every_stratum() -> None:
+def test_two_are_compared_where_both_answered_in_every_stratum():
     "Each answers half of the valid arguments, and not the same half: twins, but that is no tie."
     items = paradigm("logic/belief").items()
     number = items["cluster"].str.rpartition("/")[2].astype(int)
@@ -258,9 +236,7 @@ OF_TWO_CONDITIONS = ("classic/framing", "choice/certainty", "classic/anchoring",
 
 @pytest.mark.parametrize("name", OF_TWO_CONDITIONS)
 @pytest.mark.parametrize(("asked", "other"), [("control", "treatment"), ("treatment", "control")])
-def test_a_condition_that_was_not_asked_is_not_called_unreadable(
-    name: str, asked: str, other: str
-) -> None:
+def test_a_condition_that_was_not_asked_is_not_called_unreadable(name, asked, other):
     "Every answer was readable; what lacks is the other half of the comparison."
     items = paradigm(name).items()
     items = items[items["condition"] == asked]

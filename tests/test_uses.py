@@ -27,14 +27,14 @@ HELD = sorted({path for each in SHOWN for path in NOTEBOOKS.glob(f"{each}.ipynb"
 
 
 @cache
-def exported(path: Path) -> list[bool]:
+def exported(path):
     "For every code cell in order, whether it is exported."
     cells = json.loads(path.read_text("utf8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     return [bool(re.search(r"^#\|\s*export\b", source, re.M)) for source in sources]
 
 
-def longest(cells: list[bool]) -> int:
+def longest(cells):
     "How many exported cells stand in a row at most."
     return max(map(len, re.findall("1+", "".join(str(int(each)) for each in cells))), default=0)
 

@@ -13,7 +13,7 @@ OURS = [name for name in paradigms() if not name.startswith("published/")]
 
 
 @pytest.mark.parametrize("name", slow_but(KINDS, OURS))
-def test_a_default_design_decides(name: str, tmp_path) -> None:
+def test_a_default_design_decides(name, tmp_path):
     found = cb.run([*CAST], name, outputs=tmp_path, reports=False, progress=False).headlines
     said = dict(zip(found["participant"], found["verdict"]))
     of_bets = paradigm(name).headline.sense == "accuracy"
@@ -25,6 +25,6 @@ def test_a_default_design_decides(name: str, tmp_path) -> None:
     assert found["n_items"].max() <= 600
 
 
-def test_a_default_design_costs_what_one_would_pay() -> None:
+def test_a_default_design_costs_what_one_would_pay():
     sizes = {name: len(paradigm(name).items()) for name in KINDS}
     assert max(sizes.values()) <= 600

@@ -3,12 +3,9 @@
 What it sends is made with the type of the official client, and has vLLM's `prompt_logprobs` beside.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import httpx2
@@ -17,7 +14,7 @@ from doubles import item
 from openai.types.chat import ChatCompletion
 
 from cogbias.backends.openai import OpenaiParticipant
-from cogbias.participants import Answer, Request
+from cogbias.participants import Request
 from cogbias.tables import CogbiasError
 
 pytestmark = pytest.mark.usefixtures("no_settings_of_the_machine")
@@ -29,7 +26,7 @@ LETTERS = item("Which one?\nA or B?\n", "A", "B")
 READ = 12  # tokens of a prompt with nothing begun
 
 
-def chances(begun: tuple[str, ...]) -> dict[str, float]:
+def chances(begun):
     "The next token after a beginning: talk at first, then another part of an answer, or its end."
     drawn = random.Random(f"{begun}")
     likely = TALK if not begun else (" 1", " 2", " 3") if begun == ("Brand",) else (END, ".")
@@ -41,7 +38,7 @@ def chances(begun: tuple[str, ...]) -> dict[str, float]:
     return {each: weight / sum(weights.values()) for each, weight in weights.items()}
 
 
-def tokens_of(text: str) -> tuple[str, ...]:
+def tokens_of(text):
     "A text in tokens."
     found: tuple[str, ...] = ()
     while text:
@@ -50,19 +47,19 @@ def tokens_of(text: str) -> tuple[str, ...]:
     return found
 
 
-def likeliest(begun: tuple[str, ...], count: int) -> list[str]:
+def likeliest(begun, count):
     "What a list shows."
     return sorted(chances(begun), key=lambda each: -chances(begun)[each])[:count]
 
 
-def listed(begun: tuple[str, ...], token: str, count: int) -> dict[str, Any]:
+def listed(begun, token, count):
     "A token that was drawn, with its list."
     known = chances(begun)
     top = [{"token": each, "logprob": math.log(known[each])} for each in likeliest(begun, count)]
     return {"token": token, "logprob": math.log(known[token]), "top_logprobs": top}
 
 
-def of_prompt(begun: tuple[str, ...], count: int) -> list[dict[str, Any] | None]:
+def of_prompt(begun, count):
     "prompt_logprobs: by id, the token that stands there first."
     shown: list[dict[str, Any] | None] = [None, *[{"0": {"logprob": -0.1, "rank": 1}}] * (READ - 1)]
     for place, token in enumerate(begun):
@@ -83,10 +80,10 @@ def of_prompt(begun: tuple[str, ...], count: int) -> list[dict[str, Any] | None]
 class Vllm:
     "The server: it lists five tokens at most, and goes on with an answer where it is told to."
 
-    def __init__(self, most: int = 5, shown: Callable[[list], Any] = lambda shown: shown) -> None:
+    def __init__(self, most=5, shown=lambda shown: shown):
         self.most, self.shown, self.asked = most, shown, []
 
-    def __call__(self, request: Any) -> Any:
+    def __call__(self, request):
         if request.method == "GET":
             entry = {"id": "tiny", "owned_by": "vllm", "root": "org/tiny"}
             body = {"data": [entry]} if request.url.path == "/v1/models" else {"version": "0.33.0"}
@@ -98,7 +95,7 @@ class Vllm:
             return httpx2.Response(400, json={"error": {"message": f"at most {self.most}"}})
         return httpx2.Response(200, json=self.answer(body))
 
-    def answer(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def answer(self, body):
         "A chat completion."
         last = body["messages"][-1]
         begun = tokens_of(last["content"]) if body.get("continue_final_message") else ()
@@ -116,7 +113,7 @@ class Vllm:
             made["prompt_logprobs"] = self.shown(of_prompt(begun, body["prompt_logprobs"]))
         return ChatCompletion.model_validate(made).to_dict()
 
-    def drawn(self, begun: tuple[str, ...], body: Mapping[str, Any]) -> Iterator[str]:
+    def drawn(self, begun, body):
         "The tokens of an answer."
         for step in range(min(3, body["max_tokens"])):
             known = chances(begun)
@@ -127,13 +124,13 @@ class Vllm:
             if token == END:
                 return
 
-    def participant(self, **settings: Any) -> OpenaiParticipant:
+    def participant(self, **settings):
         "Who is in front of it."
         network = httpx2.MockTransport(self)
         return OpenaiParticipant("tiny", base_url="http://h/v1", transport=network, **settings)
 
 
-def measured(who: OpenaiParticipant, asked: Mapping[str, Any]) -> Answer:
+def measured(who, asked):
     "Its answer to an item, by the probabilities of its options."
     return next(iter(who.answers([Request(asked, 0, 1)], "option_probability")))[1]
 
@@ -141,8 +138,8 @@ def measured(who: OpenaiParticipant, asked: Mapping[str, Any]) -> Answer:
 @pytest.mark.parametrize("temperature", [1.0, 0.5])
 @pytest.mark.parametrize("asked", [BRANDS, LETTERS])
 def test_options_that_are_not_listed_have_the_probabilities_of_the_whole_vocabulary(
-    asked: Mapping[str, Any], temperature: float
-) -> None:
+    asked, temperature
+):
     five, all_ = Vllm(), Vllm(most=256)
     some = measured(five.participant(temperature=temperature), asked)
     whole = measured(all_.participant(temperature=temperature), asked)
@@ -155,7 +152,7 @@ def test_options_that_are_not_listed_have_the_probabilities_of_the_whole_vocabul
     assert "of the probability was not observed" in some.detail  # talk that no list shows
 
 
-def test_what_is_known_of_a_server_says_whether_tokens_are_looked_up() -> None:
+def test_what_is_known_of_a_server_says_whether_tokens_are_looked_up():
     told = {
         name: Vllm(shown=shown).participant()
         for name, shown in {
@@ -172,7 +169,7 @@ def test_what_is_known_of_a_server_says_whether_tokens_are_looked_up() -> None:
     assert "looked up" not in told["ignores it"].facts()["probabilities"]
 
 
-def test_a_server_that_stops_to_show_every_token_is_found_out() -> None:
+def test_a_server_that_stops_to_show_every_token_is_found_out():
     double = Vllm()
     who = double.participant()
     assert who.probability_access.given
@@ -181,9 +178,9 @@ def test_a_server_that_stops_to_show_every_token_is_found_out() -> None:
     assert "tokenized differently" in answer.detail
 
 
-def test_the_same_probability_for_everything_is_none() -> None:
+def test_the_same_probability_for_everything_is_none():
     class Flat(Vllm):
-        def answer(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        def answer(self, body):
             made = super().answer(body)
             for each in made["choices"][0]["logprobs"]["content"]:
                 each["top_logprobs"] = [one | {"logprob": -2.0} for one in each["top_logprobs"]]

@@ -16,7 +16,7 @@ from cogbias.settings import report_parameters
 HOME = Path(__file__).parents[1]
 
 
-def unwanted() -> re.Pattern[str]:
+def unwanted():
     "The column 'not' of the table of words."
     table = (HOME / "CONTRIBUTING.md").read_text().partition("| use | not |\n")[2]
     rows = table.partition("\n\n")[0].splitlines()[1:]
@@ -24,14 +24,14 @@ def unwanted() -> re.Pattern[str]:
     return re.compile(rf"(?i)\b({'|'.join(map(re.escape, found))})\b")
 
 
-def helps() -> list[str]:
+def helps():
     "What --help says of the program, its commands and their options."
     commands = get_command(app).commands.values()
     options = [getattr(each, "help", None) for one in commands for each in one.params]
     return [*filter(None, [*(each.help for each in commands), *options])]
 
 
-def errors() -> list[str]:
+def errors():
     "The texts in the messages of all errors."
     calls = [
         node
@@ -43,7 +43,7 @@ def errors() -> list[str]:
     return [part.value for part in parts if isinstance(getattr(part, "value", None), str)]
 
 
-def pages() -> list[str]:
+def pages():
     "The templates of reports and of the site."
     notebooks = [json.loads(each.read_text()) for each in (HOME / "nbs/reports").glob("*.ipynb")]
     cells = ["".join(cell["source"]) for each in notebooks for cell in each["cells"]]
@@ -51,14 +51,14 @@ def pages() -> list[str]:
     return cells + [re.sub(r"{[{%#].*?[#%}]}|<[^>]*>", " ", each) for each in told]
 
 
-def tables() -> list[str]:
+def tables():
     "What is said of statuses, verdicts, reasons, reports and settings."
     known = [*words.STATUSES.values(), *words.VERDICTS.values(), *words.REPORTS.values()]
     meanings = [meaning for _, meaning in report_parameters().values()]
     return [str(each) for each in known] + [*words.REASONS.values(), *meanings]
 
 
-def abouts() -> list[str]:
+def abouts():
     "What readers are told about the paradigms."
     known = map(paradigm, paradigms())
     told = ((each.summary, each.norm, each.positive, *each.caveats) for each in known)
@@ -66,7 +66,7 @@ def abouts() -> list[str]:
 
 
 @pytest.mark.parametrize("read", [helps, errors, pages, tables, abouts])
-def test_users_read_the_words_of_the_list(read) -> None:
+def test_users_read_the_words_of_the_list(read):
     texts, unwanted_word = read(), unwanted()
     assert len(texts) > 9
     assert [text for text in texts if unwanted_word.search(text)] == []

@@ -1,10 +1,7 @@
 "A wrong command ends at once, with one line on standard error that says what is wrong."
 
-from __future__ import annotations
-
 import contextlib
 import io
-from pathlib import Path
 
 import pytest
 
@@ -85,7 +82,7 @@ COMMANDS = {  # what is typed -> what is said
 }
 
 
-def called(arguments: list[str]) -> tuple[int, list[str]]:
+def called(arguments):
     "Status and the lines on standard error of a command, in this process."
     said = io.StringIO()
     with (
@@ -98,7 +95,7 @@ def called(arguments: list[str]) -> tuple[int, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory):
     "Files of every wrong kind, and one folder that is right."
     place = tmp_path_factory.mktemp("wrong")
     for name, text in FILES.items():
@@ -110,12 +107,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _here(place: Path, monkeypatch: pytest.MonkeyPatch, no_settings_of_the_machine: None) -> None:
+def _here(place, monkeypatch, no_settings_of_the_machine):
     monkeypatch.chdir(place)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
-def check(arguments: list[str], said: str) -> None:
+def check(arguments, said):
     "A command ends in one line that says so, and was foreseen."
     status, lines = called(arguments)
     assert status in (1, 2) and len(lines) == 1, (status, lines)
@@ -129,7 +126,7 @@ def test_a_wrong_command_ends_in_a_line(command: str) -> None:
 
 
 @pytest.mark.parametrize("text", STUDIES)
-def test_a_wrong_study_file_ends_in_a_line(text: str, tmp_path: Path) -> None:
+def test_a_wrong_study_file_ends_in_a_line(text, tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(f'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n{text}\n')
     check(["plan", str(study)], STUDIES[text])

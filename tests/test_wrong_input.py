@@ -1,7 +1,5 @@
 """A mistake in a call of `cb` is one line that says what is wrong."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +15,7 @@ from cogbias.tables import CogbiasError
 NAME, WHO = "choice/certainty", "sim/human"
 
 
-def few_items() -> pd.DataFrame:
+def few_items():
     "Some prompts of one paradigm."
     items = cb.items(NAME)
     some = items["cluster"].isin(items["cluster"].unique()[:12]) & (items["template"] == 1)
@@ -123,14 +121,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         for number, case in enumerate(cases)
     ],
 )
-def test_a_mistake_is_said_in_a_line(
-    name: str,
-    given: tuple,
-    named: dict[str, Any],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_mistake_is_said_in_a_line(name, given, named, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises((CogbiasError, TypeError)) as error:
         getattr(cb, name)(*given, **named)
@@ -138,7 +129,7 @@ def test_a_mistake_is_said_in_a_line(
     assert not list(tmp_path.iterdir()), "nothing was asked"
 
 
-def test_every_name_is_tried() -> None:
+def test_every_name_is_tried():
     assert {*WRONG, "figures"} == {name for name in dir(cb) if not name.startswith("_")}
     with pytest.raises(AttributeError, match="no attribute 'efects'"):
         _ = cb.efects
@@ -153,7 +144,7 @@ FIGURES = [
 
 
 @pytest.mark.parametrize(("data", "said"), FIGURES)
-def test_a_figure_of_a_wrong_table_is_refused(data: Any, said: str) -> None:
+def test_a_figure_of_a_wrong_table_is_refused(data, said):
     with pytest.raises(CogbiasError) as error:
         cb.figures.effect_forest(data)
     assert said in str(error.value)
@@ -173,21 +164,14 @@ KEPT: dict[str, Callable[[pd.DataFrame, Path], pd.DataFrame]] = {
 
 
 @pytest.mark.parametrize("kept", KEPT)
-def test_items_are_asked_however_pandas_keeps_them(kept: str, tmp_path: Path) -> None:
+def test_items_are_asked_however_pandas_keeps_them(kept, tmp_path):
     fixed = {"outputs": tmp_path / "out", "reports": False, "progress": False}
     found = cb.run(WHO, KEPT[kept](ITEMS, tmp_path), **fixed)
     assert sorted(found.trials["item_id"]) == sorted(ITEMS["item_id"])
 
 
-def test_those_who_are_compared_are_names_or_a_list() -> None:
-    wanted = cb.compare(TRIALS, "sim/rational", WHO, items=ITEMS).differences
-    assert wanted["first"].tolist() == ["sim/rational"]
-    found = cb.compare(TRIALS, pd.Series(["sim/rational", WHO]), items=ITEMS).differences
-    pd.testing.assert_frame_equal(found, wanted)
-
-
 @pytest.mark.parametrize("name", WRONG)
-def test_help_lists_every_argument(name: str) -> None:
+def test_help_lists_every_argument(name):
     function = getattr(cb, name)
     for each in inspect.signature(function).parameters.values():
         if each.kind is not each.VAR_KEYWORD:

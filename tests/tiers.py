@@ -3,13 +3,10 @@
 Paradigms of one suite come from one kit, so a promise of the kit shows in a few of them.
 """
 
-from collections.abc import Iterable
-from typing import Any
-
 import pytest
 
 
-def slow_but(every_day: Iterable[Any], names: Iterable[Any]) -> list[Any]:
+def slow_but(every_day, names):
     "Parameters of a test: all names, slow but for some; a name that is not there is an error."
     chosen, names = set(every_day), list(names)
     assert chosen <= set(names), f"not there: {', '.join(map(str, chosen - set(names)))}"
@@ -18,7 +15,7 @@ def slow_but(every_day: Iterable[Any], names: Iterable[Any]) -> list[Any]:
     ]
 
 
-def every_few(few: int, cases: Iterable[Any]) -> list[Any]:
+def every_few(few, cases):
     "Parameters of a test of many cases of one kind: each third, say, and all of them in make slow."
     return [
         case if number % few == 0 else pytest.param(case, marks=pytest.mark.slow)

@@ -13,7 +13,7 @@ SUITES = {"classic": "test_classic.py", "managerial": "test_managerial.py", "bet
 OF_PARADIGMS = ("test_declarations.py",)
 
 
-def main(notebook: str) -> int:
+def main(notebook):
     "The exit status of the tests of a notebook."
     from test_notebooks import _is_slow
 

@@ -27,7 +27,7 @@ KEPT = {
 }  # definition -> why it stays though nothing else leads to it
 
 
-def bound(node: ast.stmt) -> list[str]:
+def bound(node):
     "The names that a statement at the top of a module defines."
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
@@ -39,7 +39,7 @@ def bound(node: ast.stmt) -> list[str]:
 class Module:
     "A module or a page: what it defines, and where the names come from that it imports."
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         source = path.read_text(encoding="utf-8")
         parts = path.relative_to(ROOT).with_suffix("").parts
         self.name = ".".join(parts).removesuffix(".__init__")
@@ -60,7 +60,7 @@ class Module:
                 for alias in node.names:
                     self.imported[alias.asname or alias.name] = ".".join([*origin, alias.name])
 
-    def meaning(self, node: ast.expr) -> str:
+    def meaning(self, node):
         "What a name or an attribute stands for, as a dotted name."
         if isinstance(node, ast.Attribute):
             return f"{self.meaning(node.value)}.{node.attr}"
@@ -74,7 +74,7 @@ MODULES = {each.name: each for each in map(Module, FILES)}
 REACHED: set[tuple[str, str]] = set()  # module and name
 
 
-def reach(dotted: str) -> None:
+def reach(dotted):
     "A dotted name is used: what it stands for is reached, and all that is used there."
     module, _, name = dotted.rpartition(".")
     while module and module not in MODULES:  # methods and fields lie in what is defined
@@ -89,7 +89,7 @@ def reach(dotted: str) -> None:
         reach(home.imported[name] + dotted.removeprefix(f"{module}.{name}"))
 
 
-def follow(home: Module, node: ast.AST) -> None:
+def follow(home, node):
     "Reach what a part of a module uses: names, and words of the rooms that it imports late."
     words, late = set(), set()
     for each in ast.walk(node):
@@ -105,7 +105,7 @@ def follow(home: Module, node: ast.AST) -> None:
         reach(dotted)
 
 
-def unreached() -> dict[str, int]:
+def unreached():
     "Definition -> its nodes, of those that nothing leads to; the heaviest first."
     for name, module in MODULES.items():
         for node in module.tree.body:

@@ -3,10 +3,7 @@
 Without a schema they write words and nothing else, so JSON comes only from a server that was told.
 """
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 from tiny_models import END, SHAPE, tiny_model, tiny_tokenizer, write_gguf
 
@@ -15,7 +12,7 @@ NUMBER = " two"  # breaks one
 CHANCES = {name: 0.11 for name in NOUNS} | {NUMBER: 0.04, '"': 0.3}  # of what comes next
 
 
-def writing_gguf(folder: Path) -> Path:
+def writing_gguf(folder):
     "A GGUF file whose every token has one probability, wherever it stands."
     tokenizer = tiny_tokenizer()
     model = tiny_model(tokenizer)

@@ -131,7 +131,7 @@ _INTERVALS = {  # a word of the method or the detail of a row -> its interval
 }
 _TESTS = {
     "sign flips": "a sign-flip test of the clusters (Fisher 1935)",
-    "interval": "this interval: one minus the confidence level at which it just touches 0",
+    "interval": "inverting this interval (one minus the confidence level that just touches 0)",
 }
 
 

@@ -27,8 +27,8 @@ ABOUT = About(
         "No human result is comparable: Staw's students divided a sum between two divisions and "
         "did not answer on this scale.",
         "The person who decided on a plan may know more in its favor than a successor does. Both "
-        "are told the same here, but a participant may assume that whoever started it had good "
-        "reasons.",
+        "are told the same here, but a participant may assume that the one who started it had "
+        "good reasons.",
         "A successor may cut a plan to stand out from the predecessor. This looks like "
         "escalation, too, although nobody has committed to anything.",
     ),
