@@ -433,7 +433,7 @@ def test_a_template_that_declares_something_is_not_read(tmp_path, tests):
     decisions = decided(some)
     some[0]["raw_treatment"] = BOMB
     found = read_malberg(written(tmp_path, some, decisions))
-    assert any("1 test cases without a value" in note for note in found.notes)
+    assert any("1 test cases that lack a value" in note for note in found.notes)
 
 
 def test_wrong_files(tmp_path, tests):

@@ -62,7 +62,7 @@ def test_a_few_prompts_in_both_orders_do_not_help(tmp_path):
     found = cb.run(by_place, asked, name="by place", outputs=tmp_path, reports=False)
     (row,) = cb.headline(found.effects).to_dict("records")
     assert claim(row).word == "no verdict"
-    assert "75 of 85 prompts were not read in two orders" in row["detail"]
+    assert "75 of 85 prompts were not answered in two option orders" in row["detail"]
 
 
 def story(number, condition, moved):

@@ -17,7 +17,7 @@ from ..design import load_items, with_own_factors
 from .answers import Given, Imported, cell_of
 from .rows import as_published
 from ..participants import Answer, answer_from_probabilities, answer_from_text
-from ..tables import shipped
+from ..tables import CogbiasError, file_hash, shipped
 
 # %% ../../nbs/exchange/published_answers.ipynb #be8a4ed6
 ABOUT = tomllib.loads(shipped("data", "published", "answers.toml").read_text(encoding="utf-8"))
@@ -49,6 +49,8 @@ def read_published(
 ) -> Imported:
     "A published set of answers."
     path, about = Path(path), ABOUT[name]
+    if path.is_file() and file_hash(path) != about["hash"]:
+        raise CogbiasError(f"{path}: not the table that ships with the package as data/published")
     every = load_items(path.with_name(f"{path.stem}_items.parquet"))
     with as_published(str(path)):
         table = pd.read_parquet(path, columns=COLUMNS).astype(object)
