@@ -291,7 +291,7 @@ LIKENESS = {  # word -> between the names of a participant and of people
     LikenessWord.STRONGER: "is stronger than",
     LikenessWord.WEAKER: "is weaker than",
     LikenessWord.OPPOSITE: "is opposite to",
-    LikenessWord.CANNOT_TELL: "neither clearly resembles nor clearly differs from",
+    LikenessWord.CANNOT_TELL: "is neither clearly similar to nor clearly different from",
 }
 
 # %% ../nbs/words.ipynb #a0c4d1f0
