@@ -775,7 +775,9 @@ def generate(
     settings: Annotated[
         str, typer.Option(help="Number of business settings, or your own file of settings.")
     ] = "50",
-    instances: Annotated[int, typer.Option(min=1, help="Stories per setting.")] = 1,
+    instances: Annotated[
+        int, typer.Option(min=1, help="Stories (vignettes) per business setting.")
+    ] = 1,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per text.")] = 3,
     seed: Seed = 0,
     temperature: Annotated[

@@ -262,7 +262,7 @@ def no_answers(
     path: Path,  # of an outputs folder
 ) -> CogbiasError:
     "The error of a folder without answers."
-    return CogbiasError(f"{path}: no answers here; run 'cogbias run ... --outputs {path}' first")
+    return CogbiasError(f"{path}: no outputs folder with answers; see 'cogbias run --help'")
 
 # %% ../nbs/04_folder.ipynb #840f1889
 class Folder:

@@ -105,7 +105,7 @@ class Study:
     valid_answers: Annotated[
         _Count,
         Setting(
-            "readable answers to aim for per condition and variant; if 0, use repeats",
+            "target number of readable answers per condition and variant; if 0, see repeats",
             "a whole number from 0 to 5,000,000",
         ),
     ] = 0
@@ -166,11 +166,10 @@ class Study:
     arms: Annotated[
         Mapping[ArmName, str | Mapping[str, Any]],
         Setting(
-            "text that an arm, an experimental condition, adds to the system message (may be "
-            "empty). Every model is run in every arm. Each arm is compared with the arm named "
-            "'control' or, failing that, 'none'; without either, all pairs are compared. In a "
-            "study file, an arm can also be a table with an instruction, a method and settings "
-            "such as 'think'",
+            "an experimental arm: this text is added to the system message (may be empty). Every "
+            "model is run in every arm. Each arm is compared with the arm named 'control' or, "
+            "failing that, 'none'; without either, all pairs are compared. In a study file, an "
+            "arm can also be a table with an instruction, a method and settings such as 'think'",
             "a table with names of letters, digits, _ and -",
             inside="a text, under a name of letters, digits, _ and -, or a table",
         ),

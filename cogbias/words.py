@@ -383,9 +383,9 @@ _CONSISTENCY = (
 _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive value means** "
     "that {positive}.",
-    effect="*Default* is the main estimate: conditional on a readable answer, with standard "
-    "errors clustered by the content of prompts. *Published* is the paper's own formula, quirks "
-    "included.",
+    effect="*Default* is the main estimate: it uses readable answers only, with standard errors "
+    "clustered by the content of the prompts (the clusters named in the tables). "
+    "*Published* is the paper's own formula, quirks included.",
     levels="The primary effect at each level of a factor. The dotted line is the overall effect. "
     "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always picks the same position scores zero in every "

@@ -232,7 +232,7 @@ def test_weights_that_change_under_way(double, monkeypatch):
         for pair in who.answers(REQUESTS, "text"):
             given.append(pair)
     assert 3 <= len(given) <= 5
-    with pytest.raises(CogbiasError, match="points to other weights"):
+    with pytest.raises(CogbiasError, match="points to different weights"):
         asked(who)
 
 

@@ -74,7 +74,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((lambda prompt: "A", NAME), {}, "give one, as in run(function, paradigm, name='mine')"),
     ],
     "effects": [
-        (("nowhere",), {}, "nowhere: no answers here; run 'cogbias run"),
+        (("nowhere",), {}, "nowhere: no outputs folder with answers"),
         ((None,), {}, "None has no effects; give an outputs folder or a trials table"),
         ((FOREIGN,), {}, "trials table: column 'trial_id' is missing; it has x"),
         ((TRIALS, ITEMS.drop(columns="prompt")), {}, "items table: column 'prompt' is missing"),
@@ -84,7 +84,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((TRIALS, ITEMS), {"alfa": 0.05}, "did you mean 'alpha'"),
     ],
     "headline": [
-        (("nowhere",), {}, "nowhere: no answers here"),
+        (("nowhere",), {}, "nowhere: no outputs folder"),
     ],
     "answers": [
         (("nowhere.csv", NAME), {}, "nowhere.csv"),
@@ -95,7 +95,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((TRIALS.head(0),), {}, "trials table: has no rows to show"),
     ],
     "compare": [
-        (("nowhere",), {}, "nowhere: no answers here"),
+        (("nowhere",), {}, "nowhere: no outputs folder"),
         ((None,), {}, "None is not a table of trials; give a DataFrame"),
         ((EFFECTS,), {}, "trials table: column 'trial_id' is missing"),
         ((TRIALS, "sim/humen"), {"items": ITEMS}, "did you mean 'sim/human'"),

@@ -528,7 +528,8 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         now, before = entry and entry.digest, self.model_card.digest
         if now != before:
             raise CogbiasError(
-                f"ollama: the tag {self.model!r} now points to other weights ({str(now)[:12]}, not "
+                f"ollama: the tag {self.model!r} now points to different weights "
+                f"({str(now)[:12]}, not "
                 f"{str(before)[:12]}); answers so far are stored under the old digest, but the "
                 "last of them may come from the new weights; run again to collect all from the "
                 "new ones"

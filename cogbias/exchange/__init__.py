@@ -191,7 +191,8 @@ EXPORTS = MappingProxyType(
         ),
         "qualtrics": Export(
             "the same questions in the form of a Qualtrics survey (a text file); this format "
-            "cannot express randomization, so add it by hand, following the survey's first block",
+            "cannot express randomization, so add it by hand as described in the survey's first "
+            "block",
             "qualtrics classic/framing --out survey.txt",
             people=save_survey,
         ),

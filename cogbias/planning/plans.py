@@ -243,7 +243,10 @@ def plan_lines(
             "prompts are sent until enough answers are readable; the numbers assume that every "
             "answer is readable, and the maximum assumes that all attempts are used"
         )
-    lines.append("most usd: if every answer has the maximum length, and all attempts are used")
+    lines.append(
+        "most usd: the maximum cost, if every answer has the maximum length and all "
+        "attempts are used"
+    )
     return [*lines, *dict.fromkeys(filter(None, cells["note"])), *planned.notes]
 
 

@@ -207,7 +207,7 @@ def summary_table(
                 "p, unadjusted": _unadjusted_p(row),
                 "people": joined(
                     "; ".join(signed(each, 2) for each in known) or "–",
-                    like and f"this effect {like}",
+                    like and f"the effect {like}",
                 ),
                 "prompts": row["n_items"],
                 "clusters": _units(row, paradigm),

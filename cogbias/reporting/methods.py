@@ -118,7 +118,7 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
 _T_INTERVAL = "a t interval based on {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     METHOD: f"combines {_T_INTERVAL} with the adjusted interval for counts (Bonett and Price "
-    "2012), the latter receiving more weight the more clusters give only one answer",
+    "2012), whose weight increases with the share of clusters in which all answers agree",
     "people, ": "is a t interval{df} clustered by person and, with four wordings or more, by "
     "wording (Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
     "two-way": "is a t interval{df} clustered by cluster and by what clusters share (Cameron, "
@@ -131,7 +131,8 @@ _INTERVALS = {  # a word of the method or the detail of a row -> its interval
 }
 _TESTS = {
     "sign flips": "a sign-flip test of the clusters (Fisher 1935)",
-    "interval": "inverting this interval (one minus the confidence level that just touches 0)",
+    "interval": "inverting this interval (one minus the confidence level at which it just reaches "
+    "0)",
 }
 
 

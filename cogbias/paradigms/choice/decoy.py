@@ -341,8 +341,8 @@ CONTRASTS = (
         "Decoy effect",
         score={"target": 1.0, "competitor": 0.0},
         include="asymmetric",
-        note="target's share of the answers that name one of the two real options; averaged within "
-        "clusters, then across products with equal weight",
+        note="change in the target's share of choices between the two real options; averaged "
+        "within clusters, then across products with equal weight",
     ),
     Contrast(
         "target_share_change_absolute",
@@ -368,8 +368,8 @@ CONTRASTS = (
         replication=True,
         invalid="itt",
         cells={("treatment", "*"): 1.0, ("control", "*"): -1.0},
-        note="the paper reports it for each product and each target; random choice scores -1/6; "
-        "an unreadable answer counts as a choice of another option",
+        note="change in the target's share of all answers, by product and target in the paper; "
+        "random choice scores -1/6; an unreadable answer counts as not choosing the target",
     ),
 )
 
@@ -435,12 +435,12 @@ CAVEATS = (
     "share of the choices between the two real options.",
     "In people, the effect is found when attributes are given as numbers but rarely when they are "
     "shown as pictures, and it is sometimes reversed; the true human effect may be zero.",
-    "'Extreme' decoys exist for only one of the two targets, so decoy type and target are "
-    "confounded for them.",
-    "By default, each value set has one target, three templates and three decoys; compare the "
-    "levels of these factors across all value sets.",
-    "In the published design, every product except cars uses the same control prompts for both "
-    "targets, with target and competitor swapped.",
+    "'Extreme' decoys exist for only one of the two targets, so any effect of extreme decoys is "
+    "confounded with target.",
+    "By default, each value set has only one target, three templates and three decoys, so compare "
+    "the levels of these factors across all value sets, not within one.",
+    "In the published design, for every product except cars, the same control prompts serve both "
+    "targets; only which option is labeled target and which competitor differs.",
 )
 
 
@@ -448,12 +448,12 @@ PARADIGM = Paradigm(
     name="choice/decoy",
     title="The decoy effect",
     bias="decoy effect",
-    summary="Adding a third option that is clearly worse than one of the original two makes that "
-    "option more attractive. The decoy changes choices even though nobody should choose "
-    "it.",
-    norm="An option that another one beats in every respect can be disregarded, so the odds "
-    "between the other two must stay as they were.",
-    positive="the option that beats the decoy gains on its competitor when the decoy is there",
+    summary="Adding a third option (the decoy) that is clearly worse than one of the original two "
+    "(the target) makes the target more attractive. The decoy changes choices even though "
+    "nobody should choose it.",
+    norm="A dominated option is irrelevant, so the odds of choosing one of the other two over the "
+    "other should not change.",
+    positive="the target gains share at the expense of its competitor when the decoy is present",
     source="Huber, Payne and Puto 1982; design of Itzhak et al., TACL 2024",
     factors=FACTORS,
     items=items,
