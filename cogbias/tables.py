@@ -917,6 +917,8 @@ def with_plain_types(
         kind = kinds.get(name)
         if kind == "text" and not from_csv and column.dtype == "str":
             continue
+        if column.dtype == "Int64" and column.hasnans:  # whole numbers with gaps stay whole
+            continue
         values = [None if is_empty(value) else value for value in column.tolist()]
         if name in packed:
             made[name] = pd.Series(map(_list_or_mapping, values), table.index, object)
