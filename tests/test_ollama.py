@@ -228,7 +228,7 @@ def test_weights_that_change_under_way(double, monkeypatch):
     monkeypatch.setattr("cogbias.elicitation.server.CHECK_SECONDS", 0.0)
     who, given = at(double), []
     who.methods, setattr(double, "quirks", Quirks(new_digest_after=double.generations + 5))
-    with pytest.raises(CogbiasError, match="points to other .* stored under the old digest"):
+    with pytest.raises(CogbiasError, match="points to different .* stored under the old digest"):
         for pair in who.answers(REQUESTS, "text"):
             given.append(pair)
     assert 3 <= len(given) <= 5
