@@ -201,10 +201,8 @@ def load_tokenizer(
         tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     if tokenizer.pad_token_id is None:
         raise CogbiasError(
-            f"{source}: its tokenizer has no padding token, so texts of different lengths "
-            "cannot be "
-            f"batched; set tokenizer.pad_token to the one the model was trained with and "
-            f"save it"
+            f"{source}: its tokenizer has no padding token, so texts of different lengths cannot "
+            "be batched; set tokenizer.pad_token to the one the model was trained with and save it"
         )
     return tokenizer
 

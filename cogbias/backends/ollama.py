@@ -529,10 +529,9 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         if now != before:
             raise CogbiasError(
                 f"ollama: the tag {self.model!r} now points to different weights "
-                f"({str(now)[:12]}, not "
-                f"{str(before)[:12]}); answers so far are stored under the old digest, but the "
-                "last of them may come from the new weights; run again to collect all from the "
-                "new ones"
+                f"({str(now)[:12]}, not {str(before)[:12]}); answers so far are stored under the "
+                "old digest, but the last of them may come from the new weights; run again to "
+                "collect all from the new ones"
             )
 
     @property
