@@ -615,8 +615,8 @@ _COLUMNS_OF_HEADLINES = {
     "paradigm": "paradigm",
     "number": "estimate",
     "interval": "95% interval",
-    "here": "these prompts",
-    "word": "prompts like these",
+    "here": "verdict: these prompts",
+    "word": "verdict: prompts like these",
 }
 _LOOKS = ("claimed towards", "claimed against", "settled", "open", "unsaid")  # the first on top
 

@@ -237,7 +237,7 @@ class Paradigm(About):
     )  # simulated participant -> how it answers; see the backend sim
     # simulated participant without the bias -> what a report calls it; who has no rule is left out
     trivial: Mapping[str, str] = field(default_factory=lambda: dict(UNBIASED))
-    clusters: str = "value sets"  # what the clusters are, in the plural
+    clusters: str = "stimulus sets"  # what the clusters are, in the plural
     levels: Mapping[str, Sequence[Any]] = field(
         default_factory=dict
     )  # factor -> levels that only other arguments of items() make

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['STATUSES', 'CLAIMABLE', 'BY_PLACE', 'ARM', 'BY_METHOD', 'BATCHES', 'VERDICTS', 'BIAS_VERDICTS', 'REASONS', 'LIKENESS',
-           'UNITS', 'REPORTS', 'SAME_SCALE', 'POOLED_SD', 'TYPED_IN', 'GRADES', 'Status', 'StatusWords', 'status_words',
+           'UNITS', 'REPORTS', 'SAME_SCALE', 'POOLED_SD', 'AUTHOR', 'GRADES', 'Status', 'StatusWords', 'status_words',
            'VerdictWord', 'VerdictWords', 'verdict_shown', 'LikenessWord', 'UnitWords', 'is_bias', 'verdict_in',
            'signed', 'counted', 'ReportWords']
 
@@ -261,7 +261,7 @@ def verdict_shown(
 
 # %% ../nbs/words.ipynb #a0c4d1ee
 REASONS = {
-    "differs": "the interval is at least {least:.2g} away from zero",
+    "differs": "the interval excludes zero by a margin of {least:.2g}",
     "agree": "nearly all clusters agree on the direction (exact sign test)",
     "differs little": "differs from zero, but by less than {smallest:g}",
     "small": "smaller than {smallest:g} in either direction",
@@ -286,8 +286,8 @@ class LikenessWord(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-LIKENESS = {  # word -> between the names of a participant and of people
-    LikenessWord.LIKE: "is like",
+LIKENESS = {  # word -> between an effect and that of people
+    LikenessWord.LIKE: "is similar to",
     LikenessWord.STRONGER: "is stronger than",
     LikenessWord.WEAKER: "is weaker than",
     LikenessWord.OPPOSITE: "is opposite to",
@@ -377,15 +377,16 @@ _PLANTED = (
     "language model."
 )
 _CONSISTENCY = (
-    "*Order consistency* is the share of reordered pairs in which the same content was chosen; "
-    "*position locking* is the share in which the same position was chosen."
+    "*Order consistency* is the proportion of prompt pairs, identical but for option order, in "
+    "which the same option was chosen; *position locking* is the proportion in which the same "
+    "position was chosen, whatever stood there."
 )
 _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive value means** "
     "that {positive}.",
     effect="*Default* is the main estimate: it uses readable answers only, with standard errors "
-    "clustered by the content of the prompts (the clusters named in the tables). "
-    "*Published* is the paper's own formula, quirks included.",
+    "clustered by the clusters named in the table. *Published* is the paper's own formula, "
+    "quirks included.",
     levels="The primary effect at each level of a factor. The dotted line is the overall effect. "
     "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always picks the same position scores zero in every "
@@ -412,23 +413,23 @@ _OF_AN_ACCURACY = ReportWords(
     "published formulas.",
     planted=_PLANTED.format("way of answering"),
     caveat="An accuracy above guessing is not evidence of understanding: compare it with the best "
-    "constant policy, and with knowing only the type of a bet.",
+    "constant policy, and with what knowing only the type of a bet would give.",
 )
 # what zero means in a headline -> the words of its report
 REPORTS = {"bias": _OF_A_BIAS, "shift": _OF_A_BIAS, "accuracy": _OF_AN_ACCURACY}
 # what else stands beside a comparison with people
 SAME_SCALE = (
     "The {unit} scale of the primary effect is the same for people and models, so sign and size "
-    "may be compared if the task is the same. The intervals reflect different kinds of "
-    "uncertainty: for a model, about other clusters of prompts; for people, about other people."
+    "may be compared if the task is the same. The intervals reflect different sources of sampling "
+    "error: prompts for a model, participants for people."
 )
 POOLED_SD = (
     "A standardized difference (pooled SD) is scaled by the variability between people or, for a "
     "model, by the noise of its own answers, so a model's grows without limit as temperature "
     "falls. Compare only its sign, never its size."
 )
-TYPED_IN = "typed in"  # grade of a human value that a user declared
+AUTHOR = "author-supplied"  # grade of a human value that a user declared
 GRADES = (
-    "Grades: A = computed from open data; B = checked against a publication; C = quoted from an "
-    f"original paper, not rechecked; {TYPED_IN!r} = supplied by the author of a paradigm."
+    "Grades: A = computed from open data; B = verified against the publication; C = quoted from "
+    f"the original paper, not verified; {AUTHOR!r} = entered by the paradigm's author."
 )

@@ -161,7 +161,7 @@ def _dominates(better: Offer, worse: Offer) -> bool:
 
 
 def _decoy_indices(fields: Mapping[str, Any]) -> dict[str, int]:
-    "The value set of a record, by the places of its pairs of prices and qualities in the lists."
+    "The stimulus set of a record, by the places of its pairs of prices and qualities in the lists."
     lists = [each.split(", ") for each in re.findall(r"\[([^\]]*)\]", fields["vals_range"])]
     found = {}
     for attribute, pairs in (("price", zip(*lists[:2])), ("quality", zip(*lists[2:]))):

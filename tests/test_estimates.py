@@ -36,7 +36,7 @@ def sampled(who, items, repeats):
     )
 
 
-RANGE = {"probability": (-2, 2), "Cliff's delta": (-1, 1), "share of value sets": (-1, 1)}
+RANGE = {"probability": (-2, 2), "Cliff's delta": (-1, 1), "share of stimulus sets": (-1, 1)}
 
 
 @pytest.mark.parametrize("who", ("human", "rational", "mirror"))
@@ -71,7 +71,7 @@ def test_dust_is_no_effect():
     assert verdict == "absent"
 
 
-SHARES = ("probability", "share of value sets", "share of order pairs", "share of choices")
+SHARES = ("probability", "share of stimulus sets", "share of order pairs", "share of choices")
 
 
 def wholly_biased(items):

@@ -40,7 +40,7 @@ from cogbias.kits.declared import (
 from .reworded import SUITE, base_of, check_variants, numeric_of, reworded
 from .rules import Rule, estimates, weighs
 from .variants import VARIANTS, Numbers, Question
-from ..words import TYPED_IN
+from ..words import AUTHOR
 
 # %% ../../nbs/kits/file.ipynb #8da8bc3a
 def own_stimulus(
@@ -268,9 +268,9 @@ def _paradigm_based_on(own: Reworded, name: str, base: Paradigm, faults: Faults)
 def _people(own: Declaration, made: Paradigm) -> tuple[dict[str, Any], ...]:
     "Rows of human results."
     usual = {"measure": made.headline.measure, "unit": made.headline.unit, "group": "all"}
-    usual |= {"bias": made.bias, "grade": TYPED_IN}
+    usual |= {"bias": made.bias, "grade": AUTHOR}
     rows = [usual | each.model_dump(exclude_none=True) for each in own.human]
-    return tuple(row | {"label": f"{row['label']} ({TYPED_IN})"} for row in rows)
+    return tuple(row | {"label": f"{row['label']} ({AUTHOR})"} for row in rows)
 
 # %% ../../nbs/kits/file.ipynb #a1c797aa
 def _note_alike(items: pd.DataFrame, own: Declaration, faults: Faults) -> None:

@@ -119,9 +119,8 @@ def headline_sentence(
     if paradigm.headline.sense == "accuracy":
         verb = words.verb_of_accuracy or words.verb
     level = ", 95% interval" if said.interval else ""
-    here = f"; on these prompts alone: *{said.here}*" if said.here else ""
     unit = plain_words(paradigm.headline.unit)
-    return f"**{plain_words(name)}** {verb}: {said.text} ({unit}{level}{here})."
+    return f"**{plain_words(name)}** {verb}: {said.text} ({unit}{level})."
 
 # %% ../../nbs/reporting/02_cell.ipynb #7cebd532
 def verdict_sentence(
@@ -157,10 +156,11 @@ def opening(
 ) -> str:  # markdown
     "The first screen of a report in words."
     row, said = effects.iloc[0], REPORTS[paradigm.headline.sense]
-    parts = [headline_sentence(row, paradigm, name)]
+    parts = [headline_sentence(row, paradigm, name), verdict_sentence(row)]
     if here := on_these_prompts(effects):
-        parts.append(f"**On these prompts alone:** {plain_words(here)}")
-    parts.append(verdict_sentence(row))
+        word = claim(row).here
+        verdict = word and f" Verdict: *{word}*."
+        parts.append(f"**On these prompts alone:** {plain_words(here)}{verdict}")
     if simulated:
         parts.append(f"**Simulated.** {said.planted}")
     one = UNITS[row["unit"]].one if row["unit"] in UNITS else ""
@@ -207,7 +207,7 @@ def summary_table(
                 "p, unadjusted": _unadjusted_p(row),
                 "people": joined(
                     "; ".join(signed(each, 2) for each in known) or "–",
-                    like and f"the effect {like}",
+                    like,
                 ),
                 "prompts": row["n_items"],
                 "clusters": _units(row, paradigm),
@@ -573,6 +573,8 @@ def position_table(
         detail=first["detail"], status=[status_words(each) or "ok" for each in first["status"]]
     )
     table.insert(0, "condition", table.index.str.removeprefix("condition="))
+    table = table.rename(columns={"position_locked": "position locking"})
+    table = table.rename(columns={"position_locked": "position locking"})
     return table.reset_index(drop=True).rename(columns=lambda each: each.replace("_", " "))
 
 # %% ../../nbs/reporting/02_cell.ipynb #58e23a4b
@@ -662,7 +664,7 @@ def familiar_note(
     if row is None or "estimate" not in row:
         return ""
     return (
-        f"Published minus new wording: {interval(row)} ({row['n_published']} and {row['n_new']} "
-        "clusters). An interval that excludes 0 suggests that the published wording was in the "
-        "training data."
+        f"The effect with the published wording minus that with new wording: {interval(row)} "
+        f"({row['n_published']} and {row['n_new']} clusters). An interval that excludes 0 suggests "
+        "that the published wording was in the training data."
     )

@@ -158,7 +158,9 @@ def likeness_words(
         return ""
     apart = limits_words(vars(found.difference))
     size = f" ({signed(found.difference.estimate, DIGITS)} [{apart}])" if apart else ""
-    return f"{LIKENESS[found.word]} {found.people}{size}"
+    people, _, which = found.people.partition(", ")
+    of_whom = f"that of {people}" + (which and f" ({which})")
+    return f"the effect {LIKENESS[found.word]} {of_whom}{size}"
 
 # %% ../../nbs/reporting/00_claims.ipynb #f8552b84
 OTHER_PROMPTS = "Given different prompts"

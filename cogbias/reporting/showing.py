@@ -227,8 +227,8 @@ _COLUMNS_OF_EFFECTS = {
     "text": "effect",
     "unit": "unit",
     "n_clusters": "clusters",
-    "here": "these prompts",
-    "word": "prompts like these",
+    "here": "verdict: these prompts",
+    "word": "verdict: prompts like these",
     "reason": "why",
 }
 

@@ -29,7 +29,7 @@ class Estimate:
     ci_high: float = nan  # upper limit
     p_value: float = nan  # two-sided unless `method` says otherwise
     method: str = ""  # formula behind estimate and interval
-    target: str = "S"  # F: these prompts; S: value sets like these
+    target: str = "S"  # F: these prompts; S: stimulus sets like these
     n_clusters: int = 0  # independent units behind the interval
     unit: str = "probability"  # unit of estimate, se and limits
     status: str = "ok"  # one of STATUSES

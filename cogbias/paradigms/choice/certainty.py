@@ -80,7 +80,7 @@ def _value_set(
     *chances: float,  # of the target's prize, then of the rival's: in treatment and in control
     shared: float = 0,  # chance of the target's prize that the rival offers too, in treatment
 ) -> ValueSet:
-    "A value set from its numbers."
+    "A stimulus set from its numbers."
     sure, likelier, high, low = (Fraction(str(chance)) for chance in chances)
     linked = sure - likelier == shared and high == low if shared else high * likelier == low * sure
     target = {"treatment": (prize, chances[0]), "control": (prize, chances[1])}
@@ -98,7 +98,7 @@ def _value_set(
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #50eceae3
 @cache
 def _sets_on_shelf() -> tuple[ValueSet, ...]:
-    "Every value set that ships, published ones first."
+    "Every stimulus set that ships, published ones first."
     with shipped("data", "shelf", "choice", "certainty.csv").open(encoding="utf-8") as file:
         _, *rows = csv.reader(file)
     read = [(design, *map(json.loads, numbers)) for design, *numbers in rows]
@@ -126,7 +126,7 @@ def phrase(
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #5bdac3c1
 class Arm(NamedTuple):
-    "One way to ask about a value set; its fields are factors."
+    "One way to ask about a stimulus set; its fields are factors."
 
     condition: str
     answer_format: str  # one of ANSWER_FORMATS
@@ -139,7 +139,7 @@ class Arm(NamedTuple):
 def _arms_of_values(
     values: ValueSet, answer_formats: Sequence[str], templates: Sequence[Any] = (1, 2, 3)
 ) -> Iterator[Arm]:
-    "All level combinations of one value set."
+    "All level combinations of one stimulus set."
     for condition, lottery in values.target.items():
         styles = (1, 2, 3) if len(lottery) == 1 else (1, 2)
         levels = product(answer_formats, templates, (1, 2), styles, (1, 2))
@@ -149,7 +149,7 @@ def _arms_of_values(
 def _few_arms(
     number: int, values: ValueSet, answer_formats: Sequence[str], templates: Sequence[Any]
 ) -> Iterator[Arm]:
-    "Three frames in both orders and conditions; phrases rotate with the number of the value set."
+    "Three frames in both orders and conditions; phrases rotate with the stimulus set."
     levels = product(values.target, answer_formats, range(3), (1, 2))
     for condition, answer_format, place, permutation in levels:
         sure = len(values.target[condition]) == 1
@@ -228,7 +228,7 @@ SETS_BY_DEFAULT = dict(zip(DESIGNS, (22, 22, 6)))  # 600 prompts
 def value_sets(
     grid: str = "default",  # one of GRIDS
 ) -> list[ValueSet]:
-    "The value sets that a study uses; the default grid has none that do not test the theory."
+    "The stimulus sets that a study uses; the default grid has none that do not test the theory."
     if grid == "published":
         return list(PUBLISHED)
     chosen: list[ValueSet] = []
@@ -246,7 +246,9 @@ def items_from(
 
     def items(
         seed: Seed = 0,  # study seed; nothing is drawn
-        grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 60
+        grid: Literal[
+            *GRIDS
+        ] = "default",  # default: 12 prompts per stimulus set; published: all 60
         answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
             "label",
         ),  # label: asks for the letter alone; bare: ends as published
@@ -282,11 +284,11 @@ CONTRASTS = (
         score=_SCORE_OF_TARGET,
         where=_CERTAINTY_DESIGNS,
         include="eu_consistent",
-        note="the value sets for which expected utility forbids a switch",
+        note="the stimulus sets for which expected utility forbids a switch",
     ),
     Contrast(
         "certainty_effect_all_sets",
-        "Certainty effect, all value sets",
+        "Certainty effect, all stimulus sets",
         score=_SCORE_OF_TARGET,
         where=_CERTAINTY_DESIGNS,
         note="includes the four published common-ratio sets that do not scale both chances by the "
@@ -344,7 +346,7 @@ TRIVIAL = {"rational": "expected value, no noise", "noisy_rational": "expected v
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #8119e31c
 FACTORS = {
     "bias_type_index": "design by number: 1 common consequence, 2 common ratio, 3 possibility",
-    "vals_index": "value set; numbers above 100 are fresh sets",
+    "vals_index": "stimulus set; numbers above 100 are fresh sets",
     "options_text_template_id": "pair of labels; there is only one",
     "options_a_template_id": "phrasing of the rival: 1 prize first, 2 chance first",
     "options_b_template_id": "phrasing of the target",
@@ -354,7 +356,7 @@ FACTORS = {
     "design": "common_consequence, common_ratio or possibility",
     "target_position": "position of the target, from 1",
     "n_options": "options offered",
-    "is_original": "whether the value set was published",
+    "is_original": "whether the stimulus set was published",
     "eu_consistent": "whether expected utility forbids a switch",
     "order_group": "links the two orders of one question",
 }
@@ -383,9 +385,10 @@ PARADIGM = Paradigm(
     caveats=(
         "A noisy maximizer of expected value also scores above zero here; compare with the "
         "benchmark row.",
-        "The published value sets, the famous problems of Kahneman and Tversky among them, may "
+        "The published stimulus sets, the famous problems of Kahneman and Tversky among them, may "
         "have been seen in training.",
-        "Within a value set, the frames also differ in their phrasings, so compare frames across "
-        "all value sets.",
+        "Within a stimulus set, the frames also differ in their phrasings, so compare frames "
+        "across "
+        "all stimulus sets.",
     ),
 )

@@ -71,7 +71,7 @@ class ValueSet(NamedTuple):
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #97e373f2
 @cache
 def _sets_of(source: str) -> tuple[ValueSet, ...]:
-    "All value sets, with the phones as repaired or as published."
+    "All stimulus sets, with the phones as repaired or as published."
     made = []
     table = pd.read_csv(shipped("data", "shelf", "choice", "decoy.csv"))
     for *where, price, quality, rival_price, rival_quality, origin in table.itertuples(index=False):
@@ -86,7 +86,7 @@ def value_sets(
     source: str = "repaired",  # repaired or published
     products: Sequence[str] = tuple(PRODUCTS),  # which products
 ) -> list[ValueSet]:  # 108 where all products take part, half of them on either side
-    "The value sets that a study uses."
+    "The stimulus sets that a study uses."
     return [values for values in _sets_of(source) if values.product in products]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #be5bcb95
@@ -145,7 +145,7 @@ DECOY_KINDS = {  # target side -> published code -> what the decoy does
 def decoys(
     values: ValueSet,  # the two real options
 ) -> dict[str, Offer]:  # published code -> the third option
-    "The four decoys of a value set."
+    "The four decoys of a stimulus set."
     (price, quality), bought = values.target, PRODUCTS[values.product]
     return {
         code: Offer(decoy_price(bought, price, factor), max(0.0, quality - lost))
@@ -187,7 +187,7 @@ def _words_of(product_name: str, texts: Texts) -> dict[str, str]:
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a99fdf3
 class Arm(NamedTuple):
-    "One way to ask about a value set."
+    "One way to ask about a stimulus set."
 
     code: str | None  # of the decoy, as published; None: without one
     answer_format: str  # one of ANSWER_FORMATS
@@ -196,7 +196,7 @@ class Arm(NamedTuple):
 
 
 def _arms(answer_formats: Sequence[str], templates: Sequence[Any]) -> Iterator[Arm]:
-    "All ways to ask about a value set: without a decoy, then with each of the four."
+    "All ways to ask about a stimulus set: without a decoy, then with each of the four."
     for code in (None, *DECOYS):
         levels = product(answer_formats, templates, ORDERS[3 if code else 2])
         yield from (Arm(code, *each) for each in levels)
@@ -285,14 +285,14 @@ GRIDS = ("default", "published")
 
 
 def _is_asked_by_default(values: ValueSet) -> bool:
-    "Whether a value set is one of twelve of its product and has its own target side."
+    "Whether a stimulus set is one of twelve of its product and has its own target side."
     price, quality = values.price_index - 1, values.quality_index - 1
     number = price // 2 + quality + list(PRODUCTS).index(values.product)
     return price < 4 and values.target_side == TARGET_SIDES[number % 2]
 
 
 def _few_prompts(values: ValueSet, templates: Sequence[Any]) -> set[tuple[Any, str | None, int]]:
-    "The templates, decoys (None without one) and places of the decoy that a value set is asked in."
+    "The templates, decoys (None: without) and decoy positions that a stimulus set is asked in."
     price, quality = values.price_index - 1, values.quality_index - 1
     number = price + quality + list(PRODUCTS).index(values.product)
     asked: set[tuple[Any, str | None, int]] = set()
@@ -311,8 +311,10 @@ def items_from(
 
     def items(
         seed: Seed = 0,  # study seed; nothing is drawn here, so nothing depends on it
-        grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 208
-        source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
+        grid: Literal[
+            *GRIDS
+        ] = "default",  # default: 12 prompts per stimulus set; published: all 208
+        source: Literal[*SOURCES] = "repaired",  # stimulus sets: repaired or published
         products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
         answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
             "label",
@@ -412,7 +414,7 @@ FACTORS = {
     "target_side": "expensive: the decoy supports the expensive option; cheaper: the other one",
     "price_index": "pair of prices, from 1",
     "quality_index": "pair of qualities, 1 to 3",
-    "vals_index": "value set within its product, from 1",
+    "vals_index": "stimulus set within its product, from 1",
     "is_original": "whether both real options are as published",
     "asymmetric": "whether the target alone dominates the decoy; true without a decoy",
     "decoy_kind": "type of decoy, such as range or frequency; empty in control",
@@ -437,8 +439,9 @@ CAVEATS = (
     "shown as pictures, and it is sometimes reversed; the true human effect may be zero.",
     "'Extreme' decoys exist for only one of the two targets, so any effect of extreme decoys is "
     "confounded with target.",
-    "By default, each value set has only one target, three templates and three decoys, so compare "
-    "the levels of these factors across all value sets, not within one.",
+    "By default, each stimulus set has only one target, three templates and three decoys, so "
+    "compare "
+    "the levels of these factors across all stimulus sets, not within one.",
     "In the published design, for every product except cars, the same control prompts serve both "
     "targets; only which option is labeled target and which competitor differs.",
 )
