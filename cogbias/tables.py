@@ -76,7 +76,7 @@ def nearest(
 ) -> str:  # a remedy to append to an error message
     "Say which known names are closest to `name`."
     known = sorted({*map(str, known)})
-    close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), known, n=2, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(repr(each) for each in close) + "?"
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""

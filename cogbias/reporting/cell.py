@@ -158,8 +158,8 @@ def opening(
     row, said = effects.iloc[0], REPORTS[paradigm.headline.sense]
     parts = [headline_sentence(row, paradigm, name), verdict_sentence(row)]
     if here := on_these_prompts(effects):
-        word = claim(row).here
-        verdict = word and f" Verdict: *{word}*."
+        judged = explained([words_in(row, "verdict_these_prompts")])
+        verdict = "".join(f" Verdict: *{word}* ({meaning})." for word, meaning in judged)
         parts.append(f"**On these prompts alone:** {plain_words(here)}{verdict}")
     if simulated:
         parts.append(f"**Simulated.** {said.planted}")
