@@ -773,11 +773,9 @@ def generate(
         ),
     ],
     settings: Annotated[
-        str, typer.Option(help="Number of business settings, or your own file of settings.")
+        str, typer.Option(help="Number of business contexts, or a file with your own.")
     ] = "50",
-    instances: Annotated[
-        int, typer.Option(min=1, help="Stories (vignettes) per business setting.")
-    ] = 1,
+    instances: Annotated[int, typer.Option(min=1, help="Vignettes per business context.")] = 1,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per text.")] = 3,
     seed: Seed = 0,
     temperature: Annotated[
@@ -790,7 +788,7 @@ def generate(
     price: Prices = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have a model write business settings, or stories for a paradigm.
+    """Have a model write vignettes for a paradigm, or the business contexts they take place in.
 
     Example: cogbias generate managerial/escalation --model MODEL --out stories.jsonl
 

@@ -262,7 +262,9 @@ def no_answers(
     path: Path,  # of an outputs folder
 ) -> CogbiasError:
     "The error of a folder without answers."
-    return CogbiasError(f"{path}: no outputs folder with answers; see 'cogbias run --help'")
+    return CogbiasError(
+        f"{path}: not an outputs folder with answers; give a folder written by 'cogbias run'"
+    )
 
 # %% ../nbs/04_folder.ipynb #840f1889
 class Folder:

@@ -98,21 +98,21 @@ class Study:
     temperature: Annotated[
         Temperature | Annotated[list[Temperature] | tuple[Temperature, ...], MinLen(1)] | None,
         Setting(
-            "sampling temperature, by default the backend's; if several, all are run",
+            "sampling temperature (default: the backend's), or several to compare",
             "a number from 0, or a list of them",
         ),
     ] = None
     valid_answers: Annotated[
         _Count,
         Setting(
-            "target number of readable answers per condition and variant; if 0, see repeats",
+            "target number of readable answers per condition and variant; 0: use repeats",
             "a whole number from 0 to 5,000,000",
         ),
     ] = 0
     attempts: Annotated[
         _Positive,
         Setting(
-            "maximum answers, as a multiple of valid_answers; a round once begun is completed",
+            "maximum answers, as a multiple of valid_answers; the last round is always finished",
             "a whole number from 1 to 5,000,000",
         ),
     ] = 3
@@ -166,10 +166,11 @@ class Study:
     arms: Annotated[
         Mapping[ArmName, str | Mapping[str, Any]],
         Setting(
-            "an experimental arm: this text is added to the system message (may be empty). Every "
-            "model is run in every arm. Each arm is compared with the arm named 'control' or, "
-            "failing that, 'none'; without either, all pairs are compared. In a study file, an "
-            "arm can also be a table with an instruction, a method and settings such as 'think'",
+            "an experimental arm: this text, which may be empty, is added to the system message. "
+            "Every model is run in every arm. Each arm is compared with the arm named 'control' "
+            "or, failing that, 'none'; without either, all pairs are compared. In a study file, "
+            "an arm can also be a table with an instruction, a method and settings such as "
+            "'think'",
             "a table with names of letters, digits, _ and -",
             inside="a text, under a name of letters, digits, _ and -, or a table",
         ),
@@ -177,7 +178,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "model that extracts the choice in a second step, by default the participant",
+            "model that extracts the choice in the second step (default: the model being tested)",
             "a name, backend/name",
         ),
     ] = None
@@ -192,8 +193,8 @@ class Study:
     limits: Annotated[
         Mapping[Limit, Annotated[float, Gt(0)]],
         Setting(
-            "spending and rate limits: usd (total, including earlier and concurrent runs of the "
-            "same requests in this folder), requests_per_minute, tokens_per_minute",
+            "spending and rate limits: usd (total spent in this folder on these models and "
+            "paradigms, in all runs), requests_per_minute, tokens_per_minute",
             "a table of numbers above 0",
             inside="a number above 0",
         ),
@@ -408,7 +409,7 @@ _OF_A_STUDY_ALONE = (
     *("models", "paradigms", "name", "training", "limits", "prices", "declared", "max_prompts"),
     *("batch", "arms"),
 )
-_MEANING_OF_STORED = "participant whose stored answers are used; no model is asked"
+_MEANING_OF_STORED = "participant whose stored answers are used; no model is called"
 
 
 def report_parameters() -> dict[str, tuple[Any, str]]:  # name -> default, meaning

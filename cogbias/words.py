@@ -379,14 +379,14 @@ _PLANTED = (
 _CONSISTENCY = (
     "*Order consistency* is the proportion of prompt pairs, identical but for option order, in "
     "which the same option was chosen; *position locking* is the proportion in which the same "
-    "position was chosen, whatever stood there."
+    "position was chosen, whichever option was there."
 )
 _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive value means** "
     "that {positive}.",
-    effect="*Default* is the main estimate: it uses readable answers only, with standard errors "
-    "clustered by the clusters named in the table. *Published* is the paper's own formula, "
-    "quirks included.",
+    effect="*Default* is the main estimate: it uses readable answers only, with cluster-robust "
+    "standard errors (the table names the clusters). *Published* is the paper's own "
+    "formula, quirks included.",
     levels="The primary effect at each level of a factor. The dotted line is the overall effect. "
     "Intervals are not adjusted for multiple comparisons.",
     position="A participant that always picks the same position scores zero in every "

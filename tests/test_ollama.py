@@ -237,6 +237,8 @@ def test_weights_that_change_under_way(double, monkeypatch):
 
 
 def test_a_model_that_was_not_pulled(double):
-    words = "model 'tinny' is not pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`"
+    words = (
+        "model 'tinny' has not been pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`"
+    )
     with pytest.raises(CogbiasError, match=words):
         PARTICIPANT("tinny", base_url=double.url).revision

@@ -74,7 +74,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((lambda prompt: "A", NAME), {}, "give one, as in run(function, paradigm, name='mine')"),
     ],
     "effects": [
-        (("nowhere",), {}, "nowhere: no outputs folder with answers"),
+        (("nowhere",), {}, "nowhere: not an outputs folder with answers"),
         ((None,), {}, "None has no effects; give an outputs folder or a trials table"),
         ((FOREIGN,), {}, "trials table: column 'trial_id' is missing; it has x"),
         ((TRIALS, ITEMS.drop(columns="prompt")), {}, "items table: column 'prompt' is missing"),

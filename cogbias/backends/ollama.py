@@ -270,7 +270,8 @@ def read_entry(
     if entry is None and not model.endswith("cloud"):
         names = [one_line(each.name, 80) for each in listed.models]
         raise CogbiasError(
-            f"ollama: model {model!r} is not pulled; {nearest(model, names)} Or run `ollama pull "
+            f"ollama: model {model!r} has not been pulled; {nearest(model, names)} Or run "
+            "`ollama pull "
             f"{model}`"
         )
     return entry

@@ -175,7 +175,7 @@ def smallest_of_interest(
     people = _quarter_of_people(row)
     if people > UNITS[unit].smallest:
         return Smallest(round(people, 3), "a quarter of the effect in people")
-    return Smallest(UNITS[unit].smallest, "a small effect by convention")
+    return Smallest(UNITS[unit].smallest, "the default for this unit")
 
 # %% ../../nbs/effects/11_verdicts.ipynb #7d923319
 def _number(row: Mapping[str, Any], name: str) -> float:

@@ -31,7 +31,7 @@ from ..study import PlannedCell, Study, planned_cells
 from ..training.trained_encoders import missing_starts, with_checkpoints
 
 # %% ../../nbs/planning/03_plans.ipynb #979332d0
-_SUMS = ["calls", "tokens_in", "tokens_out", "usd", "most_usd", "seconds"]
+_SUMS = ["calls", "tokens_in", "tokens_out", "usd", "max_usd", "seconds"]
 
 
 def _cell_row(cell: PlannedCell) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _step_rows(study: Study, cell: PlannedCell, steps: Sequence[Step]) -> Iterat
             **step._asdict(),
             "model": f"{who.backend}/{who.model}",
             "usd": usd,
-            "most_usd": most,
+            "max_usd": most,
             "price": price and str(price),
             "seconds": step.seconds / getattr(who, "concurrency", 1),
             "told": step.told
@@ -178,7 +178,7 @@ def plan_run(
 # %% ../../nbs/planning/03_plans.ipynb #e5e70068
 _OF_CELLS = ["participant", "paradigm", "method", "prompts", "planned", "stored", "missing"]
 _OF_CELLS += ["calls", "tokens_in", "tokens_out", "usd"]
-_OF_MODELS = ["model", "calls", "tokens_in", "tokens_out", "usd", "most_usd"]
+_OF_MODELS = ["model", "calls", "tokens_in", "tokens_out", "usd", "max_usd"]
 _OF_POWER = ["participant", "paradigm", "clusters", "present_from", "zero_absent", "smallest"]
 TITLE_OF_POWER = "What this plan can detect"
 _MEANING_OF_POWER = (
@@ -244,8 +244,7 @@ def plan_lines(
             "answer is readable, and the maximum assumes that all attempts are used"
         )
     lines.append(
-        "most usd: the maximum cost, if every answer has the maximum length and all "
-        "attempts are used"
+        "max usd: the cost if every answer has the maximum length and all attempts are used"
     )
     return [*lines, *dict.fromkeys(filter(None, cells["note"])), *planned.notes]
 

@@ -97,7 +97,7 @@ def _step(
     characters = _characters(each.item for each in as_told(who, requests))
     sent = looks * (characters / CHARACTERS_PER_TOKEN + AROUND_PROMPT * calls) + thought
     told = (
-        f"assumed: {CHARACTERS_PER_TOKEN:g} characters per token, answers of {written:.3g} tokens"
+        f"assuming {CHARACTERS_PER_TOKEN:g} characters per token, {written:.3g} tokens per answer"
     )
     told += f", requests per prompt: {looks:.2g}"
     return Step(who, calls, sent, written * calls, most * calls, nan, told)

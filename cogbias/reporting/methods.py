@@ -73,6 +73,7 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str) -> str:
     items = selected(every, paradigm.headline)
     counts = items["condition"].value_counts(sort=False)
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
+    share = "all" if len(items) == len(every) else f"{len(items):,}"
     source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
     if people:
         source += f", each answered by several of {people:,} people"
@@ -81,7 +82,7 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str) -> str:
     return (
         f"{plain_words(who)} given {len(every):,} prompts from the paradigm "
         f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The primary effect is "
-        f"based on {len(items):,} of them, {' and '.join(parts)}. "
+        f"based on {share} of them, {' and '.join(parts)}. "
         f"They come from {source}; prompts from the same one are not treated as independent "
         "(Clark 1973)."
     )
@@ -117,8 +118,9 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
 # %% ../../nbs/reporting/07_methods.ipynb #1a49f62c
 _T_INTERVAL = "a t interval based on {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
-    METHOD: f"combines {_T_INTERVAL} with the adjusted interval for counts (Bonett and Price "
-    "2012), whose weight increases with the share of clusters in which all answers agree",
+    METHOD: f"combines {_T_INTERVAL} with the adjusted Wald interval for paired proportions "
+    "(Bonett and Price 2012), which gets more weight the more clusters there are in which all "
+    "answers agree",
     "people, ": "is a t interval{df} clustered by person and, with four wordings or more, by "
     "wording (Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
     "two-way": "is a t interval{df} clustered by cluster and by what clusters share (Cameron, "
@@ -131,7 +133,7 @@ _INTERVALS = {  # a word of the method or the detail of a row -> its interval
 }
 _TESTS = {
     "sign flips": "a sign-flip test of the clusters (Fisher 1935)",
-    "interval": "inverting this interval (one minus the confidence level at which it just reaches "
+    "interval": "inverting the interval (one minus the confidence level at which it just reaches "
     "0)",
 }
 
@@ -152,7 +154,8 @@ def _interval_sentence(row: Mapping[str, Any]) -> str:
         )
     test = _TESTS.get(row["p_method"], "the same distribution")
     return (
-        f"The 95% interval {said.format(n=row['n_clusters'], df=df)}; the p-value is from {test}."
+        f"The 95% interval {said.format(n=row['n_clusters'], df=df)}; the p-value is obtained "
+        f"from {test}."
     )
 
 

@@ -324,7 +324,7 @@ def report_facts(
         "items hash": content_hash(sorted(cell.items["item_id"])),
         "method": asked.method,
         "repeats": asked.repeats,
-        "target readable answers": asked.valid_answers,
+        "readable answers requested": asked.valid_answers,
         "study seed": asked.seed,
         "answers": len(cell.trials),
         "answers missing": cell.lacking,

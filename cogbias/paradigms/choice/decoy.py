@@ -348,11 +348,12 @@ CONTRASTS = (
     ),
     Contrast(
         "target_share_change_absolute",
-        "Decoy effect, all answers",
+        "Decoy effect, decoy choices included",
         score=_SCORE_OF_TARGET,
         include="asymmetric",
-        note="random choice scores -1/6, because the target's share falls from 1/2 to 1/3 when "
-        "there are three options; a value above zero violates regularity",
+        note="change in the target's share of all choices, including those of the decoy; random "
+        "choice scores -1/6, because that share falls from 1/2 to 1/3; a value above zero "
+        "violates regularity",
     ),
     Contrast(
         "decoy_share",
@@ -370,8 +371,9 @@ CONTRASTS = (
         replication=True,
         invalid="itt",
         cells={("treatment", "*"): 1.0, ("control", "*"): -1.0},
-        note="change in the target's share of all answers, by product and target in the paper; "
-        "random choice scores -1/6; an unreadable answer counts as not choosing the target",
+        note="change in the target's share of all answers (the paper reports it separately by "
+        "product and target); random choice scores -1/6; an unreadable answer counts as not "
+        "choosing the target",
     ),
 )
 
@@ -443,7 +445,7 @@ CAVEATS = (
     "compare "
     "the levels of these factors across all stimulus sets, not within one.",
     "In the published design, for every product except cars, the same control prompts serve both "
-    "targets; only which option is labeled target and which competitor differs.",
+    "targets; only the labels 'target' and 'competitor' are swapped.",
 )
 
 
@@ -454,8 +456,8 @@ PARADIGM = Paradigm(
     summary="Adding a third option (the decoy) that is clearly worse than one of the original two "
     "(the target) makes the target more attractive. The decoy changes choices even though "
     "nobody should choose it.",
-    norm="A dominated option is irrelevant, so the odds of choosing one of the other two over the "
-    "other should not change.",
+    norm="A dominated option is irrelevant, so adding it should not change the odds of choosing "
+    "the target over the competitor.",
     positive="the target gains share at the expense of its competitor when the decoy is present",
     source="Huber, Payne and Puto 1982; design of Itzhak et al., TACL 2024",
     factors=FACTORS,
