@@ -84,7 +84,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((TRIALS, ITEMS), {"alfa": 0.05}, "did you mean 'alpha'"),
     ],
     "headline": [
-        (("nowhere",), {}, "nowhere: no outputs folder"),
+        (("nowhere",), {}, "nowhere: not an outputs folder"),
     ],
     "answers": [
         (("nowhere.csv", NAME), {}, "nowhere.csv"),
@@ -95,7 +95,7 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         ((TRIALS.head(0),), {}, "trials table: has no rows to show"),
     ],
     "compare": [
-        (("nowhere",), {}, "nowhere: no outputs folder"),
+        (("nowhere",), {}, "nowhere: not an outputs folder"),
         ((None,), {}, "None is not a table of trials; give a DataFrame"),
         ((EFFECTS,), {}, "trials table: column 'trial_id' is missing"),
         ((TRIALS, "sim/humen"), {"items": ITEMS}, "did you mean 'sim/human'"),
