@@ -263,7 +263,7 @@ Set = Annotated[
         help="Setting for all models except simulated ones, such as max_tokens=64; repeatable.",
     ),
 ]
-Extractor = Annotated[str | None, _option("extractor", "", " (for --method two_step)")]
+Extractor = Annotated[str | None, _option("extractor")]
 AllowCommand = Annotated[
     bool,
     typer.Option(
@@ -278,8 +278,8 @@ FailIf = Annotated[
     typer.Option(
         "--fail-if",
         metavar="CONDITION",
-        help="Exit with status 1 if the interval of an effect shows that the condition holds, "
-        f"such as 'effect > 0.2'{REPEATABLE}.",
+        help="Exit with status 1 if the whole interval of any effect meets a condition such as "
+        f"'effect > 0.2'{REPEATABLE}.",
     ),
 ]
 FailUnless = Annotated[
@@ -287,8 +287,8 @@ FailUnless = Annotated[
     typer.Option(
         "--fail-unless",
         metavar="CONDITION",
-        help="Exit with status 1 unless the interval of every effect shows that the condition "
-        f"holds{REPEATABLE}.",
+        help="Exit with status 1 unless the whole interval of every effect meets the condition"
+        f"{REPEATABLE}.",
     ),
 ]
 Limits = Annotated[
@@ -689,7 +689,10 @@ def run_command(
     ] = None,
     reports: Annotated[bool, typer.Option("--reports/--no-reports", help="Write reports.")] = True,
     keep_asking: Annotated[
-        bool, typer.Option("--keep-asking", help="Continue if the first answers are unreadable.")
+        bool,
+        typer.Option(
+            "--keep-asking", help="Continue even if none of the first answers can be read."
+        ),
     ] = False,
     allow_command: AllowCommand = False,
     fail_if: FailIf = None,
@@ -1052,8 +1055,8 @@ def import_command(
             "--out",
             parser=_path,
             metavar="FILE|DIR",
-            help="File to write (items or effects); for formats with answers, an outputs folder. "
-            "Default for human answers: outputs/study.",
+            help="File to write, if items or effects are imported; outputs folder, if answers are "
+            "imported (default for human answers: outputs/study).",
         ),
     ] = None,
     paradigms: Annotated[

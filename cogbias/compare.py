@@ -482,7 +482,7 @@ def difference_word(
 ) -> str:
     "The verdict on one difference: who shows more, or how the first compares with people."
     if like := words_in(row, "likeness"):
-        return f"{LIKENESS[like]} {row['second']}"
+        return LIKENESS[like].format(row["second"])
     if row["larger"] in ("tied", "not told apart"):
         return "tied" if row["larger"] == "tied" else "no clear difference"
     more = "shows more" if is_bias(row["unit"]) else "is right more often"

@@ -84,7 +84,7 @@ class Study:
     method: Annotated[
         Method | Annotated[list[Method] | tuple[Method, ...], MinLen(1)],
         Setting(
-            "how to ask: auto, text, option_probability, option_draw, two_step or encoder",
+            "response method: auto, text, option_probability, option_draw, two_step or encoder",
             "the name of a method, or a list of them: every arm is asked with each",
         ),
     ] = "auto"
@@ -105,14 +105,14 @@ class Study:
     valid_answers: Annotated[
         _Count,
         Setting(
-            "target number of readable answers per condition and variant; 0: use repeats",
+            "target number of readable answers per condition and variant (0: no target)",
             "a whole number from 0 to 5,000,000",
         ),
     ] = 0
     attempts: Annotated[
         _Positive,
         Setting(
-            "maximum answers, as a multiple of valid_answers; the last round is always finished",
+            "maximum number of answers to collect, as a multiple of valid_answers",
             "a whole number from 1 to 5,000,000",
         ),
     ] = 3
@@ -178,7 +178,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "model that extracts the choice in the second step (default: the model being tested)",
+            "for method two_step: model that extracts the choice (default: the model being tested)",
             "a name, backend/name",
         ),
     ] = None
@@ -193,8 +193,8 @@ class Study:
     limits: Annotated[
         Mapping[Limit, Annotated[float, Gt(0)]],
         Setting(
-            "spending and rate limits: usd (total spent in this folder on these models and "
-            "paradigms, in all runs), requests_per_minute, tokens_per_minute",
+            "limits: usd (maximum total cost, including earlier runs of the same models and "
+            "paradigms), requests_per_minute, tokens_per_minute",
             "a table of numbers above 0",
             inside="a number above 0",
         ),

@@ -286,12 +286,12 @@ class LikenessWord(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-LIKENESS = {  # word -> between an effect and that of people
-    LikenessWord.LIKE: "is similar to",
-    LikenessWord.STRONGER: "is stronger than",
-    LikenessWord.WEAKER: "is weaker than",
-    LikenessWord.OPPOSITE: "is opposite to",
-    LikenessWord.CANNOT_TELL: "is neither clearly similar to nor clearly different from",
+LIKENESS = {  # word -> what is said of an effect beside that of people, with a gap for these
+    LikenessWord.LIKE: "similar to the effect in {}",
+    LikenessWord.STRONGER: "stronger than in {}",
+    LikenessWord.WEAKER: "weaker than in {}",
+    LikenessWord.OPPOSITE: "opposite to the effect in {}",
+    LikenessWord.CANNOT_TELL: "comparison with {} inconclusive",
 }
 
 # %% ../nbs/words.ipynb #a0c4d1f0
@@ -377,9 +377,9 @@ _PLANTED = (
     "language model."
 )
 _CONSISTENCY = (
-    "*Order consistency* is the proportion of prompt pairs, identical but for option order, in "
-    "which the same option was chosen; *position locking* is the proportion in which the same "
-    "position was chosen, whichever option was there."
+    "Prompts that differ only in option order are paired. *Order consistency* is the proportion "
+    "of pairs in which the same option was chosen both times; *same position* is the proportion "
+    "in which the same position was chosen both times."
 )
 _OF_A_BIAS = ReportWords(
     opening="**What it is.** {summary}\n\n**Without bias.** {norm}\n\n**A positive value means** "

@@ -225,7 +225,7 @@ def place_rows(
     layout, rows = answers.layout, []
     for each in orders if "order_group" in layout else ():
         asked, read, found = answers.asked(contrast), Rows(answers, each.prompts), each.found
-        of, places = "pairs in two orders", each.shares.shape[1]
+        of, places = "pairs of prompts", each.shares.shape[1]
         known = {
             "unit": "share of order pairs",
             "n_clusters": len(read.part(np.unique(each.pairs)).levels("cluster")),

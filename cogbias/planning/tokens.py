@@ -97,9 +97,9 @@ def _step(
     characters = _characters(each.item for each in as_told(who, requests))
     sent = looks * (characters / CHARACTERS_PER_TOKEN + AROUND_PROMPT * calls) + thought
     told = (
-        f"assuming {CHARACTERS_PER_TOKEN:g} characters per token, {written:.3g} tokens per answer"
+        f"assuming {CHARACTERS_PER_TOKEN:g} characters per token, {written:.3g} tokens per answer "
+        f"and {looks:.2g} request{'s' * (looks != 1)} per prompt"
     )
-    told += f", requests per prompt: {looks:.2g}"
     return Step(who, calls, sent, written * calls, most * calls, nan, told)
 
 

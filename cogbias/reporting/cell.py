@@ -573,8 +573,8 @@ def position_table(
         detail=first["detail"], status=[status_words(each) or "ok" for each in first["status"]]
     )
     table.insert(0, "condition", table.index.str.removeprefix("condition="))
-    table = table.rename(columns={"position_locked": "position locking"})
-    table = table.rename(columns={"position_locked": "position locking"})
+    table = table.rename(columns={"position_locked": "same position"})
+    table = table.rename(columns={"position_locked": "same position"})
     return table.reset_index(drop=True).rename(columns=lambda each: each.replace("_", " "))
 
 # %% ../../nbs/reporting/02_cell.ipynb #58e23a4b

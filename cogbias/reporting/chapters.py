@@ -135,7 +135,7 @@ def _every_cluster(report: "CellReport") -> None:
     scores = read_prompts(answered(report.trials, counted), headline)
     lines = pd.DataFrame(score_clusters(replace(headline, sense="bias"), scores).table)
     if len(lines):
-        heading("### Every cluster")
+        heading("### By cluster")
         show(
             "One line per cluster. Many parallel lines mean an effect that holds everywhere; a few "
             "steep lines mean that a few clusters drive it."

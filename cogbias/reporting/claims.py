@@ -159,8 +159,7 @@ def likeness_words(
     apart = limits_words(vars(found.difference))
     size = f" ({signed(found.difference.estimate, DIGITS)} [{apart}])" if apart else ""
     people, _, which = found.people.partition(", ")
-    of_whom = f"that of {people}" + (which and f" ({which})")
-    return f"the effect {LIKENESS[found.word]} {of_whom}{size}"
+    return LIKENESS[found.word].format(people + (which and f" ({which})")) + size
 
 # %% ../../nbs/reporting/00_claims.ipynb #f8552b84
 OTHER_PROMPTS = "Given different prompts"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import Paradigm, selected, without_people
+from ..design import Contrast, Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
 from ..stats.adjusted import METHOD
@@ -61,8 +61,8 @@ REFERENCES = {
     "about effect measures. Statistics in Medicine, 27, 1693-1702. doi:10.1002/sim.3095",
 }
 ADJUSTMENT_SOURCES = {
-    "holm": ("Holm's method", "Holm 1979, Shaffer 1986"),
-    "benjamini_hochberg": ("the method of Benjamini and Hochberg", "Benjamini and Hochberg 1995"),
+    "holm": ("the family-wise error rate", "Holm 1979, Shaffer 1986"),
+    "benjamini_hochberg": ("the false discovery rate", "Benjamini and Hochberg 1995"),
 }
 
 # %% ../../nbs/reporting/07_methods.ipynb #d821debe
@@ -74,16 +74,16 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str) -> str:
     counts = items["condition"].value_counts(sort=False)
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
     share = "all" if len(items) == len(every) else f"{len(items):,}"
-    source = f"{items['cluster'].nunique()} {plain_words(paradigm.clusters)}"
+    source = f"{items['cluster'].nunique()} clusters ({plain_words(paradigm.clusters)})"
     if people:
         source += f", each answered by several of {people:,} people"
     elif "crossed" in items and items["crossed"].notna().any():
         source += f", each combined with several of {items['crossed'].nunique()} others"
     return (
-        f"{plain_words(who)} given {len(every):,} prompts from the paradigm "
-        f"*{plain_words(paradigm.title)}* ({plain_words(paradigm.source)}). The primary effect is "
+        f"{plain_words(who)} given {len(every):,} prompts "
+        f"(*{plain_words(paradigm.title)}*; {plain_words(paradigm.source)}). The primary effect is "
         f"based on {share} of them, {' and '.join(parts)}. "
-        f"They come from {source}; prompts from the same one are not treated as independent "
+        f"They come from {source}; prompts within a cluster are not treated as independent "
         "(Clark 1973)."
     )
 
@@ -110,6 +110,8 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
     said += f", {repeats} times per prompt" if repeats > 1 else ""
     bad = trials.loc[trials["status"] != "ok", "status"]
     kinds = ", ".join(f"{n} {each.replace('_', ' ')}" for each, n in bad.value_counts().items())
+    if not len(bad):
+        return f"{said}. All {len(trials):,} answers could be read."
     return (
         f"{said}. {len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not "
         f"be read{kinds and f' ({kinds})'} and were excluded."
@@ -119,8 +121,8 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
 _T_INTERVAL = "a t interval based on {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     METHOD: f"combines {_T_INTERVAL} with the adjusted Wald interval for paired proportions "
-    "(Bonett and Price 2012), which gets more weight the more clusters there are in which all "
-    "answers agree",
+    "(Bonett and Price 2012); the weight of the latter increases with the number of clusters in "
+    "which all answers agree",
     "people, ": "is a t interval{df} clustered by person and, with four wordings or more, by "
     "wording (Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
     "two-way": "is a t interval{df} clustered by cluster and by what clusters share (Cameron, "
@@ -132,9 +134,9 @@ _INTERVALS = {  # a word of the method or the detail of a row -> its interval
     "": f"is {_T_INTERVAL}",
 }
 _TESTS = {
-    "sign flips": "a sign-flip test of the clusters (Fisher 1935)",
-    "interval": "inverting the interval (one minus the confidence level at which it just reaches "
-    "0)",
+    "sign flips": "from a sign-flip test of the clusters (Fisher 1935)",
+    "interval": "by inverting the interval: it is one minus the confidence level at which the "
+    "interval just reaches 0",
 }
 
 
@@ -152,11 +154,20 @@ def _interval_sentence(row: Mapping[str, Any]) -> str:
             "; as most clusters show the same number, two more were added at the ends of the scale "
             "(Bonett and Price 2012)"
         )
-    test = _TESTS.get(row["p_method"], "the same distribution")
+    test = _TESTS.get(row["p_method"], "from the same distribution")
     return (
-        f"The 95% interval {said.format(n=row['n_clusters'], df=df)}; the p-value is obtained "
-        f"from {test}."
+        f"The 95% interval {said.format(n=row['n_clusters'], df=df)}. The p-value is obtained "
+        f"{test}."
     )
+
+
+def _restriction(contrast: Contrast, paradigm: Paradigm) -> str:
+    "Which clusters alone a contrast is about; empty where it is about all."
+    if not contrast.include:
+        return ""
+    rule = paradigm.factors.get(contrast.include, f"{contrast.include} holds")
+    said = f"only {paradigm.clusters} for which {rule.removeprefix('whether ').partition(';')[0]}"
+    return plain_words(said)
 
 
 def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
@@ -178,12 +189,13 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
         )
         if headline.outcome == "value":
             what = f"the {headline.kind.replace('_', ' ')} of the numerical answers"
-        what += ", computed per cluster and averaged within and then across strata"
+        what += (
+            ", computed for each cluster, averaged over the clusters of each stratum and then over "
+            "strata"
+        )
     said = f"The primary effect (*{plain_words(headline.title)}*) is {what}."
-    if flag := headline.include:
-        rule = paradigm.factors.get(flag, f"{flag} holds").removeprefix("whether ")
-        clusters = plain_words(paradigm.clusters)
-        said += f" Only {clusters} for which {plain_words(rule.partition(';')[0])} are included."
+    if only := _restriction(headline, paradigm):
+        said += f" It includes {only}."
     return f"{said} {_interval_sentence(row)}"
 
 # %% ../../nbs/reporting/07_methods.ipynb #0a412db5
@@ -191,10 +203,13 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     "Family, correction and bound."
     said = "P-values are not corrected."
     if family := words_in(row, "family"):
-        method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
-        said = f"P-values are corrected by {method} across the {family} ({source}); each effect "
-        said += "counts once, because at most one of its two null hypotheses (no effect; an effect "
-        said += "at least as large as the smallest effect of interest) can be true."
+        rate, source = ADJUSTMENT_SOURCES[analysis.adjustment]
+        said = (
+            f"P-values are corrected for {rate} across the {family} ({source}). Two null "
+            "hypotheses are tested for each effect (no effect; an effect at least as large as the "
+            "smallest effect of interest), but at most one of them can be true, so each effect "
+            "counts as one test."
+        )
         if max(row["p_value"], 0.0005) < (least := 2.0 ** (1 - row["n_clusters"])):
             said += f" No p-value is taken to be below {least:.2g}, that of an exact sign test in "
             said += f"which all {row['n_clusters']} clusters agree."
@@ -277,7 +292,7 @@ def trace_table(
     for contrast in whole["measure"].map(contrasts):
         conditions = ", ".join(filter(None, [contrast.treatment, contrast.control]))
         where = [f"{name}: {', '.join(map(str, each))}" for name, each in contrast.where.items()]
-        filters = [f"condition: {conditions}", *where, contrast.include]
+        filters = [f"condition: {conditions}", *where, _restriction(contrast, paradigm)]
         answers.append("; ".join(filter(None, filters)))
     return pd.DataFrame(
         {
