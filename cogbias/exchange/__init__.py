@@ -190,9 +190,8 @@ EXPORTS = MappingProxyType(
             people=save_experiment,
         ),
         "qualtrics": Export(
-            "the same questions in the form of a Qualtrics survey (a text file); this format "
-            "cannot express randomization, so add it by hand as described in the survey's first "
-            "block",
+            "a Qualtrics survey for human participants (a text file); this format cannot express "
+            "randomization, so add it by hand as described in the survey's first block",
             "qualtrics classic/framing --out survey.txt",
             people=save_survey,
         ),
