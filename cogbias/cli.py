@@ -260,7 +260,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Setting for all models except simulated ones, such as max_tokens=64; repeatable.",
+        help="A setting such as max_tokens=64, for all models except simulated ones; repeatable.",
     ),
 ]
 Extractor = Annotated[str | None, _option("extractor")]

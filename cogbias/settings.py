@@ -119,7 +119,7 @@ class Study:
     batch: Annotated[
         bool,
         Setting(
-            "ask hosted models in batches: half the price, answers within 24 hours",
+            "use the batch API of hosted models: half the price, answers within 24 hours",
             "true or false",
         ),
     ] = False
