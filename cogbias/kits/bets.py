@@ -12,6 +12,7 @@ __all__ = ['KINDS', 'Orders', 'ItemOrder', 'RULES', 'TRIVIAL', 'PROMPTS_OF_PAIR'
 # %% ../../nbs/kits/bets.ipynb #d2717b69
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
@@ -90,8 +91,7 @@ def layouts(modality: Modality) -> list[Layout]:
     size = len(modality.sides)
     events = ("win", "lose", "nothing")[:size]
     turned = [events[-turn:] + events[:-turn] for turn in range(size)]
-    cells = [(kind, roles) for kind in KINDS for roles in turned]
-    return [Layout(number, *cell) for number, cell in enumerate(cells, 1)]
+    return [Layout(number, *cell) for number, cell in enumerate(product(KINDS, turned), 1)]
 
 # %% ../../nbs/kits/bets.ipynb #f702340f
 def events_of(
@@ -458,10 +458,10 @@ def thresholds(
     by: Sequence[str] = (),  # factors for whose levels it is judged again
 ) -> tuple[Contrast, ...]:
     "The threshold method under each ground truth."
-    named = {f"threshold_{name}": f"Threshold method, {title}" for name, title in truths.items()}
+    told = {"condition": condition, "where": TUNED, "by": tuple(by)}
     return tuple(
-        scored(measure, title, measure, condition, TUNED, by=tuple(by))
-        for measure, title in named.items()
+        scored(f"threshold_{name}", f"Threshold method, {title}", f"threshold_{name}", **told)
+        for name, title in truths.items()
     )
 
 # %% ../../nbs/kits/bets.ipynb #2da4feb1

@@ -141,8 +141,9 @@ def _choosing_rule(leaning: float) -> Rule:
 
 def _guessing_rule(numbers: Numbers, sign: float, spread: bool) -> Rule:
     "A rule that says a number in the middle, moved by the condition."
-    high = numbers.high if numbers.high is not None else (numbers.low or 0) + 200
-    middle, step = ((numbers.low or 0) + high) / 2, (high - (numbers.low or 0)) / 10
+    low = numbers.low or 0
+    high = low + 200 if numbers.high is None else numbers.high
+    middle, step = (low + high) / 2, (high - low) / 10
     moves = {"control": middle - sign * step, "treatment": middle + sign * step}
     return estimates(lambda content: moves[content["condition"]], step if spread else 0.0)
 
@@ -201,7 +202,7 @@ def _headline_in_words(own: Own, question: Question) -> str:
         lower = own.number.bias == "lower"
         return f"Answer, {'control minus treatment' if lower else 'treatment minus control'}"
     listed = (each for content in question.contents for each in content.options.values())
-    targets = {dict(each)["target"] for each in listed}
+    targets = {each["target"] for each in listed}
     only = targets.pop() if len(targets) == 1 else "{"
     return f"{'Target' if '{' in only else only}, treatment minus control"
 
@@ -240,7 +241,7 @@ def _whole_paradigm(own: Own, name: str, faults: Faults) -> Paradigm:
     headline = against(
         own.measure or measure_of(own.bias),
         _headline_in_words(own, question),
-        **({"direction": direction} if own.number else {}),
+        direction=direction,
         smallest=own.smallest,
     )
     about = _about(own)
@@ -269,8 +270,10 @@ def _people(own: Declaration, made: Paradigm) -> tuple[dict[str, Any], ...]:
     "Rows of human results."
     usual = {"measure": made.headline.measure, "unit": made.headline.unit, "group": "all"}
     usual |= {"bias": made.bias, "grade": TYPED_IN}
-    rows = [usual | each.model_dump(exclude_none=True) for each in own.human]
-    return tuple(row | {"label": f"{row['label']} ({TYPED_IN})"} for row in rows)
+    return tuple(
+        usual | each.model_dump(exclude_none=True) | {"label": f"{each.label} ({TYPED_IN})"}
+        for each in own.human
+    )
 
 # %% ../../nbs/kits/file.ipynb #a1c797aa
 def _note_alike(items: pd.DataFrame, own: Declaration, faults: Faults) -> None:

@@ -140,6 +140,9 @@ def variant_values(
     return values
 
 # %% ../../nbs/kits/variants.ipynb #156ce3a6
+Options = Mapping[str, str]  # role -> text, in the published order
+
+
 @dataclass(frozen=True)
 class ContentSet:
     "One wording of a question: its words and its numbers."
@@ -154,22 +157,9 @@ class ContentSet:
     frames: Mapping[str, str] = field(
         default_factory=dict
     )  # condition -> question, where this wording does not take that of the experiment
-    options: Mapping[str, "Options"] = field(
+    options: Mapping[str, Options] = field(
         default_factory=dict
     )  # condition -> role -> text, likewise
-
-    def __post_init__(self) -> None:
-        _put_options_in_order(self)
-
-
-def _put_options_in_order(held: "ContentSet | Question") -> None:
-    "Make pairs of role and text of the options of one that was just declared."
-    listed = held.options.items()
-    pairs = {side: each.items() if isinstance(each, Mapping) else each for side, each in listed}
-    object.__setattr__(held, "options", {side: tuple(each) for side, each in pairs.items()})
-
-
-Options = Mapping[str, str] | Sequence[tuple[str, str]]  # role -> text, in order
 
 
 @dataclass(frozen=True)
@@ -219,7 +209,7 @@ class Question:
     contents: tuple[ContentSet, ...]
     options: Mapping[str, Options] = field(
         default_factory=dict
-    )  # condition -> role -> text, in the published order; empty: a number is asked for
+    )  # condition -> role -> text; empty: a number is asked for
     numbers: Numbers | None = None
     derive: Derive = field(default_factory=dict)
     invariants: tuple[Invariant, ...] = ()
@@ -236,9 +226,6 @@ class Question:
     # variants than base unless these are named; None: all
     persona: str | None = None  # who the participant is told to be; None: PERSONA
     system: str | None = None  # what else the system message says; None: the usual
-
-    def __post_init__(self) -> None:
-        _put_options_in_order(self)
 
 # %% ../../nbs/kits/variants.ipynb #83753364
 PERSONA = (
@@ -319,7 +306,7 @@ def _options_shown(
         highest = question.numbers.grid(values)
         numbers = range(int(question.numbers.low or 0), highest + 1) if highest else ()
         return [option(str(n), "", str(n), float(n)) for n in numbers]
-    listed = content.options.get(condition) or question.options[condition]
+    listed = [*(content.options.get(condition) or question.options[condition]).items()]
     return [
         option(label, _fill_frame(text, content, values), role, float(role == "target"))
         for label, (role, text) in zip(ascii_uppercase, listed if order == 1 else listed[::-1])
