@@ -371,7 +371,7 @@ def _said(model: type[Declaration], error: Mapping[str, Any]) -> str:
     table, name = str(error["loc"][0]), str(error["loc"][-1])
     fields = model.model_fields
     if len(error["loc"]) > 1:
-        fields = _TABLES[table].model_fields if table in _TABLES else Each.model_fields
+        fields = _TABLES.get(table, Each).model_fields
     field = fields.get(name) or FIELDS.get(table)
     told = f" ({field.description})" if field and field.description else ""
     if error["type"] == "value_error":

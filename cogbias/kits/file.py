@@ -312,8 +312,10 @@ def paradigm_of_files(
         held = {**held, "wordings": wordings_of_table(files[named], tuple(numeric), faults)}
     own = checked(model, held, faults)
     faults.tell()
-    made = _paradigm_based_on(own, name, base, faults) if base else None
-    made = made or _whole_paradigm(own, name, faults)
+    if base:
+        made = _paradigm_based_on(own, name, base, faults)
+    else:
+        made = _whole_paradigm(own, name, faults)
     with faults.at(""):
         told = own.answers.model_dump(exclude_none=True)
         made = replace(made, people=_people(own, made), answers=told)

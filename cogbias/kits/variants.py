@@ -262,14 +262,6 @@ def dressed(
 ORDERS = (1, 2)  # 1: options as published; 2: the other way round
 
 
-def _chosen_variants(question: Question, names: Sequence[str]) -> list[Variant]:
-    "The variants asked for, each of which makes sense here."
-    known = variants_of(question)
-    for name in names:
-        check_known(name, known, f"{question.paradigm}: there is no variant {name!r}")
-    return [VARIANTS[name] for name in names]
-
-
 def variants_of(
     question: Question,  # an experiment
 ) -> tuple[str, ...]:
@@ -365,14 +357,17 @@ def question_items(
     counterbalance: bool = True,  # ask both orders of the options
 ) -> pd.DataFrame:  # an items table
     "The prompts of an experiment."
-    chosen = _chosen_variants(question, variants_of(question) if variants is None else variants)
+    known = variants_of(question)
+    names = known if variants is None else variants
+    for name in names:
+        check_known(name, known, f"{question.paradigm}: there is no variant {name!r}")
     orders = ORDERS if counterbalance and not question.numbers else (1,)
     few = question.in_every_variant if variants is None and contents == "all" else None
     asked = [
-        (content, variant)
+        (content, VARIANTS[name])
         for place, content in enumerate(_chosen_content_sets(question, contents))
-        for variant in chosen
-        if few is None or place < few or variant.name == "base"
+        for name in names
+        if few is None or place < few or name == "base"
     ]
     rows = [
         _item_in_variant(question, content, condition, variant, order)
