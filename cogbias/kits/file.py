@@ -8,7 +8,7 @@ __all__ = ['LEANING', 'own_stimulus', 'question_of', 'own_rules', 'own_name', 'm
 
 # %% ../../nbs/kits/file.ipynb #c136018f
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -51,19 +51,15 @@ def own_stimulus(
     return {"condition": condition, **values}
 
 
-def _shared_texts(own: Own) -> Iterator[tuple[str, str]]:
-    "The texts that participants read of every wording, each with its path."
-    for condition, text in by_condition(own.question).items():
-        yield f"question.{condition}", text
-    for condition, texts in by_condition(own.options).items():
-        yield from ((f"options.{condition}", text) for text in texts)
-
-
 def _gaps_of(own: Own, faults: Faults) -> Gaps:
     "What the wordings of a design fill."
+    shared, target = by_condition(own.options), by_condition(own.target)
+    texts = {f"question.{side}": text for side, text in by_condition(own.question).items()}
+    texts |= {f"options.{side}": " ".join(listed) for side, listed in shared.items()}
     words: dict[str, str] = {}  # gap -> path of the text that has it
-    for path, text in _shared_texts(own):
-        words |= {gap: path for gap in Frame(text).gaps if gap not in words}
+    for path, text in texts.items():
+        for gap in Frame(text).gaps:
+            words.setdefault(gap, path)
     given = dict.fromkeys(name for each in own.wordings for name in each.model_extra)
     for gap in [each for each in words if each not in given]:
         said = f"no wording fills the gap {{{gap}}}"
@@ -71,7 +67,6 @@ def _gaps_of(own: Own, faults: Faults) -> Gaps:
             said = f"a gap cannot be called {gap!r}, which means something else; rename it"
         faults.note(words.pop(gap), f"{said}; {nearest(gap, given)}")
     names = tuple(gap for gap in words if gap not in {*own.numbers, *own.factors})
-    shared, target = by_condition(own.options), by_condition(own.target)
     return Gaps(names, own.numbers, tuple(own.factors), {}, shared, target)
 
 
