@@ -77,3 +77,10 @@ def test_a_plan_of_half_of_the_cells_can_see_nothing(tmp_path):
     assert np.isnan(half["present_from"]) and whole["present_from"] > 0
     said = "invalid_believable or invalid_unbelievable"
     assert said in half["why_none"] and said not in whole["why_none"]
+
+
+@pytest.mark.parametrize("name", ["classic/framing", "managerial/framing"])
+def test_a_plan_of_one_condition_can_see_nothing(name, tmp_path):
+    one = make_study(models=["openai/far"], paradigms=[name], where={"condition": ["treatment"]})
+    (row,) = plan_run(one, tmp_path / "none").power.to_dict("records")
+    assert row["clusters"] == 0 and "fewer than six clusters" in row["why_none"]

@@ -5,13 +5,14 @@
 # %% auto #0
 __all__ = ['KINDS', 'Orders', 'ItemOrder', 'RULES', 'TRIVIAL', 'PROMPTS_OF_PAIR', 'TESTED', 'FRESH_TEST', 'TUNED', 'FACTORS',
            'BET_FACTORS', 'LEVELS', 'BET_TRUTHS', 'NO_PEOPLE', 'MUCH_FOR_NOTHING', 'UNSAID', 'Side', 'Modality',
-           'instruction_for', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice', 'lettered',
-           'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns', 'pair_content', 'bet_rows',
-           'dealt', 'layouts_asked', 'parts_of', 'items_of', 'scored', 'accuracies', 'thresholds', 'bets']
+           'instruction_for', 'Layout', 'layouts', 'bare_question', 'orders_of', 'Choice', 'asked_in_orders',
+           'rational', 'mirror', 'type_only', 'graded', 'pair_columns', 'pair_content', 'bet_rows', 'dealt',
+           'layouts_asked', 'parts_of', 'items_of', 'scored', 'accuracies', 'thresholds', 'bets']
 
 # %% ../../nbs/kits/bets.ipynb #d2717b69
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
@@ -90,16 +91,15 @@ def layouts(modality: Modality) -> list[Layout]:
     size = len(modality.sides)
     events = ("win", "lose", "nothing")[:size]
     turned = [events[-turn:] + events[:-turn] for turn in range(size)]
-    cells = [(kind, roles) for kind in KINDS for roles in turned]
-    return [Layout(number, *cell) for number, cell in enumerate(cells, 1)]
+    return [Layout(number, *cell) for number, cell in enumerate(product(KINDS, turned), 1)]
 
 # %% ../../nbs/kits/bets.ipynb #f702340f
-def events_of(
+def bare_question(
     modality: Modality,
     layout: Layout,
     pair: Pair,
-) -> list[str]:  # what happens on each side
-    "The events of a question in words."
+) -> str:
+    "A question without its choices: what happens on each side, and what is asked."
     expensive, cheap = f"a {pair.high}", f"a {pair.low}"  # "a airplane", as published
     won, lost = (expensive, cheap) if layout.kind == "win_high" else (cheap, expensive)
     words = {
@@ -107,18 +107,9 @@ def events_of(
         "lose": filled(modality.lose, {"thing": lost}),
         "nothing": modality.nothing,
     }
-    return [words[role] for role in layout.roles]
-
-
-def bare_question(
-    modality: Modality,
-    layout: Layout,
-    pair: Pair,
-) -> str:
-    "A question without its choices."
     sentences = [
-        filled(side.says, {"event": event})
-        for side, event in zip(modality.sides, events_of(modality, layout, pair))
+        filled(side.says, {"event": words[role]})
+        for side, role in zip(modality.sides, layout.roles)
     ]
     return " ".join([*sentences, modality.ask])
 
@@ -145,37 +136,26 @@ class Choice(NamedTuple):
     text: str
 
 
-def lettered(
-    question: str,  # without its choices
-    choices: Sequence[Choice],  # in the order shown
-    instruction: str = "",  # the closing lines, with gaps for the letters; empty: the usual ones
-) -> dict[str, Any]:  # prompt and options
-    "A question in one string with its choices, answered by a letter."
-    letters = ascii_uppercase[: len(choices)]
-    lines = [f"{letter}) {each.text}" for letter, each in zip(letters, choices)]
-    closing = instruction or instruction_for(len(choices))
-    return {
-        "prompt": "\n".join(
-            [question, *lines, filled(closing, dict(zip(_GAPS_FOR_LETTERS, letters)))]
-        ),
-        "options": [option(letter, each.text, each.role) for letter, each in zip(letters, choices)],
-    }
-
-
 def asked_in_orders(
     question: str,  # without its choices
     choices: Sequence[Choice],  # in the published order
     right: str,  # role
     group: str,  # what the orders of one question have in common
-    orders: Orders = "latin",
-    instruction: str = "",  # the closing lines; empty: the usual ones
+    orders: Orders,
+    instruction: str,  # the closing lines, with gaps for the letters
 ) -> Iterator[dict[str, Any]]:  # columns of the items table
-    "A question in every order of its choices."
+    "A question in every order of its choices, answered by a letter."
+    closing = filled(instruction, dict(zip(_GAPS_FOR_LETTERS, ascii_uppercase)))
     for places in orders_of(len(choices), orders):
         shown = [choices[place] for place in places]
         roles = [each.role for each in shown]
+        options = [
+            option(letter, each.text, each.role) for letter, each in zip(ascii_uppercase, shown)
+        ]
+        lines = [f"{each['label']}) {each['text']}" for each in options]
         yield {
-            **lettered(question, shown, instruction),
+            "prompt": "\n".join([question, *lines, closing]),
+            "options": options,
             "pair_id": f"{group}-{' '.join(roles)}",
             "order_group": group,
             "option_order": " ".join(roles),
@@ -458,10 +438,10 @@ def thresholds(
     by: Sequence[str] = (),  # factors for whose levels it is judged again
 ) -> tuple[Contrast, ...]:
     "The threshold method under each ground truth."
-    named = {f"threshold_{name}": f"Threshold method, {title}" for name, title in truths.items()}
+    told = {"condition": condition, "where": TUNED, "by": tuple(by)}
     return tuple(
-        scored(measure, title, measure, condition, TUNED, by=tuple(by))
-        for measure, title in named.items()
+        scored(f"threshold_{name}", f"Threshold method, {title}", f"threshold_{name}", **told)
+        for name, title in truths.items()
     )
 
 # %% ../../nbs/kits/bets.ipynb #2da4feb1

@@ -80,9 +80,9 @@ def _usual_fields_of_contrast(question: Question, unscored: Mapping[str, str]) -
         unit = UNITS.get(question.numbers.unit, question.numbers.unit)
         return {"score": {}, "outcome": "value", "kind": "mean_difference", "unit": unit}
     asked = [question.options, *(each.options for each in question.contents)]
-    offered = [role for each in asked for listed in each.values() for role, _ in listed]
-    others = dict.fromkeys(role for role in offered if role not in unscored)
-    return {"score": dict.fromkeys(["target", *others], 0.0) | {"target": 1.0}}
+    offered = [role for each in asked for listed in each.values() for role in listed]
+    scored = [role for role in ["target", *offered] if role not in unscored]
+    return {"score": {role: float(role == "target") for role in scored}}
 
 # %% ../../nbs/kits/classic.ipynb #1d856c5f
 DOMINANCE = (

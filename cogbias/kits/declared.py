@@ -64,9 +64,11 @@ def text_fault(
     "What a text about a paradigm may not contain."
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters; write at most {LONGEST_TEXT:,}"
-    fine = (unicodedata.category(sign) == "Zs" or sign in _UNSEEN_AND_FINE for sign in text)
-    odd = [sign for sign, known in zip(text, fine) if not (known or sign.isprintable())]
-    return f"contains {odd[0]!a}, which cannot be printed; remove it" if odd else ""
+    for sign in text:
+        space = unicodedata.category(sign) == "Zs" or sign in _UNSEEN_AND_FINE
+        if not (space or sign.isprintable()):
+            return f"contains {sign!a}, which cannot be printed; remove it"
+    return ""
 
 # %% ../../nbs/kits/declared.ipynb #65483f97
 _MISNAMED_GAP = re.compile(r"\{(?![a-z_][a-z0-9_]*\})\s*[A-Za-z_][\w -]*\}")
@@ -369,7 +371,7 @@ def _said(model: type[Declaration], error: Mapping[str, Any]) -> str:
     table, name = str(error["loc"][0]), str(error["loc"][-1])
     fields = model.model_fields
     if len(error["loc"]) > 1:
-        fields = _TABLES[table].model_fields if table in _TABLES else Each.model_fields
+        fields = _TABLES.get(table, Each).model_fields
     field = fields.get(name) or FIELDS.get(table)
     told = f" ({field.description})" if field and field.description else ""
     if error["type"] == "value_error":
@@ -455,22 +457,23 @@ def _of_whole_prompts(rows: Sequence[dict[str, Any]], faults: Faults) -> list[di
     for row in rows:
         name, condition = row.get("wording", ""), row.pop("condition", "")
         wording = found.setdefault(name, {})
-        for field in ("prompt", "options", "target"):
-            side = {condition: row.pop(field)} if field in row else {}
-            if side.keys() & wording.get(field, {}).keys():
+        for field, value in row.items():
+            if field not in ("prompt", "options", "target"):
+                if wording.setdefault(field, value) != value:
+                    said = "differs between the conditions; give one"
+                    faults.note(f"wordings.{name}.{field}", said)
+                continue
+            sides = wording.setdefault(field, {})
+            if condition in sides:
                 faults.note(f"wordings.{name}", "has two rows for one condition; rename one")
-            if side:
-                wording[field] = wording.get(field, {}) | side
-        for field in row:
-            if wording.setdefault(field, row[field]) != row[field]:
-                faults.note(f"wordings.{name}.{field}", "differs between the conditions; give one")
+            sides[condition] = value
     return [*found.values()]
 
 # %% ../../nbs/kits/declared.ipynb #b31e1bd5
 def roles_of(
     texts: Sequence[str],  # the options of a condition, in order
     target: str,  # the text or the letter of the one that shows the bias
-) -> tuple[tuple[str, str], ...]:
+) -> dict[str, str]:  # role -> text
     "Options with their roles."
     if not 2 <= len(texts) <= len(ascii_uppercase):
         raise CogbiasError(f"there are {len(texts)} options; write 2 to {len(ascii_uppercase)}")
@@ -483,7 +486,7 @@ def roles_of(
         raise CogbiasError(f"{target!r:.60} is none of the options; write {shown}, or a letter")
     place = texts.index(target) if target in texts else letters.index(target.upper())
     others = ["other"] if len(texts) == 2 else [f"other_{n}" for n in range(1, len(texts))]
-    return tuple(zip([*others[:place], "target", *others[place:]], texts))
+    return dict(zip([*others[:place], "target", *others[place:]], texts))
 
 # %% ../../nbs/kits/declared.ipynb #892c2ae1
 class Gaps(NamedTuple):

@@ -8,7 +8,7 @@ __all__ = ['LEANING', 'own_stimulus', 'question_of', 'own_rules', 'own_name', 'm
 
 # %% ../../nbs/kits/file.ipynb #c136018f
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -51,19 +51,15 @@ def own_stimulus(
     return {"condition": condition, **values}
 
 
-def _shared_texts(own: Own) -> Iterator[tuple[str, str]]:
-    "The texts that participants read of every wording, each with its path."
-    for condition, text in by_condition(own.question).items():
-        yield f"question.{condition}", text
-    for condition, texts in by_condition(own.options).items():
-        yield from ((f"options.{condition}", text) for text in texts)
-
-
 def _gaps_of(own: Own, faults: Faults) -> Gaps:
     "What the wordings of a design fill."
+    shared, target = by_condition(own.options), by_condition(own.target)
+    texts = {f"question.{side}": text for side, text in by_condition(own.question).items()}
+    texts |= {f"options.{side}": " ".join(listed) for side, listed in shared.items()}
     words: dict[str, str] = {}  # gap -> path of the text that has it
-    for path, text in _shared_texts(own):
-        words |= {gap: path for gap in Frame(text).gaps if gap not in words}
+    for path, text in texts.items():
+        for gap in Frame(text).gaps:
+            words.setdefault(gap, path)
     given = dict.fromkeys(name for each in own.wordings for name in each.model_extra)
     for gap in [each for each in words if each not in given]:
         said = f"no wording fills the gap {{{gap}}}"
@@ -71,7 +67,6 @@ def _gaps_of(own: Own, faults: Faults) -> Gaps:
             said = f"a gap cannot be called {gap!r}, which means something else; rename it"
         faults.note(words.pop(gap), f"{said}; {nearest(gap, given)}")
     names = tuple(gap for gap in words if gap not in {*own.numbers, *own.factors})
-    shared, target = by_condition(own.options), by_condition(own.target)
     return Gaps(names, own.numbers, tuple(own.factors), {}, shared, target)
 
 
@@ -141,8 +136,9 @@ def _choosing_rule(leaning: float) -> Rule:
 
 def _guessing_rule(numbers: Numbers, sign: float, spread: bool) -> Rule:
     "A rule that says a number in the middle, moved by the condition."
-    high = numbers.high if numbers.high is not None else (numbers.low or 0) + 200
-    middle, step = ((numbers.low or 0) + high) / 2, (high - (numbers.low or 0)) / 10
+    low = numbers.low or 0
+    high = low + 200 if numbers.high is None else numbers.high
+    middle, step = (low + high) / 2, (high - low) / 10
     moves = {"control": middle - sign * step, "treatment": middle + sign * step}
     return estimates(lambda content: moves[content["condition"]], step if spread else 0.0)
 
@@ -201,7 +197,7 @@ def _headline_in_words(own: Own, question: Question) -> str:
         lower = own.number.bias == "lower"
         return f"Answer, {'control minus treatment' if lower else 'treatment minus control'}"
     listed = (each for content in question.contents for each in content.options.values())
-    targets = {dict(each)["target"] for each in listed}
+    targets = {each["target"] for each in listed}
     only = targets.pop() if len(targets) == 1 else "{"
     return f"{'Target' if '{' in only else only}, treatment minus control"
 
@@ -240,7 +236,7 @@ def _whole_paradigm(own: Own, name: str, faults: Faults) -> Paradigm:
     headline = against(
         own.measure or measure_of(own.bias),
         _headline_in_words(own, question),
-        **({"direction": direction} if own.number else {}),
+        direction=direction,
         smallest=own.smallest,
     )
     about = _about(own)
@@ -269,8 +265,10 @@ def _people(own: Declaration, made: Paradigm) -> tuple[dict[str, Any], ...]:
     "Rows of human results."
     usual = {"measure": made.headline.measure, "unit": made.headline.unit, "group": "all"}
     usual |= {"bias": made.bias, "grade": AUTHOR}
-    rows = [usual | each.model_dump(exclude_none=True) for each in own.human]
-    return tuple(row | {"label": f"{row['label']} ({AUTHOR})"} for row in rows)
+    return tuple(
+        usual | each.model_dump(exclude_none=True) | {"label": f"{each.label} ({AUTHOR})"}
+        for each in own.human
+    )
 
 # %% ../../nbs/kits/file.ipynb #a1c797aa
 def _note_alike(items: pd.DataFrame, own: Declaration, faults: Faults) -> None:
@@ -309,8 +307,10 @@ def paradigm_of_files(
         held = {**held, "wordings": wordings_of_table(files[named], tuple(numeric), faults)}
     own = checked(model, held, faults)
     faults.tell()
-    made = _paradigm_based_on(own, name, base, faults) if base else None
-    made = made or _whole_paradigm(own, name, faults)
+    if base:
+        made = _paradigm_based_on(own, name, base, faults)
+    else:
+        made = _whole_paradigm(own, name, faults)
     with faults.at(""):
         told = own.answers.model_dump(exclude_none=True)
         made = replace(made, people=_people(own, made), answers=told)

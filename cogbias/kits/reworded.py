@@ -230,10 +230,11 @@ def _told_otherwise(
     @wraps(make)
     def items(*arguments: Any, **given: Any) -> pd.DataFrame:
         table = make(*arguments, **given).assign(paradigm=name)
+        if own.system is not None:
+            table["system"] = own.system
 
         def told_to(person: str | None) -> pd.DataFrame:
-            told = table["system"] if own.system is None else [own.system] * len(table)
-            joined = [" ".join(filter(None, [person, each])) or None for each in told]
+            joined = [" ".join(filter(None, [person, each])) or None for each in table["system"]]
             return table.assign(system=pd.Series(joined, dtype="object"))
 
         asked = told_to(own.persona)

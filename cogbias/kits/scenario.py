@@ -19,6 +19,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ..design import About, Contrast, Paradigm
@@ -30,7 +31,7 @@ from cogbias.kits.frames import (
     writing_order,
 )
 from .business import business_settings
-from .rules import Chances, Content, Roles, Rule, certain_number, normal_numbers
+from .rules import Content, Rule, estimates
 from .shelf import gaps_of, read_shelf, shelf
 from ..settings import Seed
 from cogbias.tables import (
@@ -131,8 +132,7 @@ def told_situation(
 
 def _text_of_each_condition(frames: Mapping[str, Any] | str | Scale) -> dict[str, Any]:
     "One text per condition; a single one stands in both."
-    alike = not isinstance(frames, Mapping)
-    return {condition: frames if alike else frames.get(condition) for condition in CONDITIONS}
+    return dict(frames) if isinstance(frames, Mapping) else dict.fromkeys(CONDITIONS, frames)
 
 
 @dataclass(frozen=True)
@@ -280,14 +280,13 @@ def chosen_settings(
         own = business_settings(settings)
         return own.assign(place=range(len(own)))
     known = business_settings()
-    if type(settings) is not int or not 1 <= settings <= len(known):
+    if settings not in range(1, len(known) + 1):
         raise CogbiasError(f"settings is {settings!r}; give 1 to {len(known)}, or a file")
     order = [content_hash([seed, "setting", name]) for name in known["setting"]]
     shuffled = known.assign(order=order).sort_values("order")
-    turn = shuffled.groupby("industry").cumcount()
-    first = shuffled.groupby("industry")["order"].transform("min")
-    ranked = shuffled.assign(turn=turn, first=first).sort_values(["turn", "first"])
-    taken = ranked.head(settings).drop(columns=["order", "turn", "first"])
+    industries = shuffled.groupby("industry")["order"]
+    ranks = {"turn": industries.cumcount(), "first": industries.transform("min")}
+    taken = shuffled.assign(**ranks).sort_values([*ranks]).head(settings)[known.columns]
     return taken.reset_index(drop=True).assign(place=range(settings))
 
 
@@ -355,8 +354,9 @@ def sharing_text(
             words = " ".join(re.findall(r"\w+", text.lower()))  # what tells two texts apart
             shared.update(holders[gap, words])
             holders[gap, words].append(number)
-        for other in [each for each, texts in shared.items() if 2 * texts >= len(story.texts)]:
-            groups.merge(number, other)
+        for other, texts in shared.items():
+            if 2 * texts >= len(story.texts):
+                groups.merge(number, other)
     first: dict[int, str] = {}  # group -> the set of its first story
     return [
         story._replace(unit=first.setdefault(groups[number], story.filling_set))
@@ -507,14 +507,9 @@ def rates(
     spread: float = SPREAD,  # give or take, as a fraction of the scale length; 0: none
 ) -> Rule:
     "A manager who rates from the middle of the scale, follows the norm, and leans."
-
-    def rule(content: Content, roles: Roles) -> Chances:
-        mind = _in_mind(content, lean)
-        if not spread:
-            return certain_number(content, roles, mind)
-        return normal_numbers(content, roles, mind, spread * (content["points"] - 1))
-
-    return rule
+    return estimates(
+        lambda content: _in_mind(content, lean), lambda content: spread * (content["points"] - 1)
+    )
 
 
 def managers(
@@ -577,14 +572,12 @@ def scenario_items(
         everything = settings if isinstance(settings, str) else len(business_settings())
         known = chosen_settings(everything, seed)
         stories, left_out = written_stories(case, load_fillings(fillings), known)
-    asked = dict.fromkeys(story.setting["setting"] for story in stories)
-    number = {name: place for place, name in enumerate(asked)}
     rows: list[dict[str, Any]] = []
+    number: dict[str, int] = {}  # of each setting, from 0
     for place, story in enumerate(stories):
-        setting = story.setting
-        turn = number[setting["setting"]]
+        turn = number.setdefault(story.setting["setting"], len(number))
         if story.nested:  # both orders within a set, and of neighboring sets
-            turn = sum(divmod(setting["place"], SETTINGS_OF_SET))
+            turn = sum(divmod(story.setting["place"], SETTINGS_OF_SET))
         turns = _orders_of_story(orders, place, turn)
         rows += _story_rows(case, story, turns, style, seed)
     table = item_table(case.name, rows)
@@ -651,35 +644,26 @@ def scenario(
     )
 
 # %% ../../nbs/kits/scenario.ipynb #825210ff
-def _mean_distance(chances: Mapping[str, float], reference: float) -> float:
-    "Expected distance of a rating from a reference, in points."
-    return sum(p * abs(float(place) - reference) for place, p in chances.items())
-
-
-def _mean_shift(case: Scenario, control: Mapping, treatment: Mapping, rule: Rule) -> float:
-    "Expected shift of one story, from the content of its two prompts."
-    last = case.points - 1
-    places = [str(place) for place in range(case.points)]
-    first, second = rule(control, places), rule(treatment, places)
-    if case.pulled:
-        before, after = (_mean_distance(each, treatment["reference"]) for each in (first, second))
-        return (before - after) / last
-    factor, more = treatment["factor"], treatment["steps"]
-    rational = sum(p * min(last, max(0.0, float(i) * factor + more)) for i, p in first.items())
-    rating = sum(p * float(j) for j, p in second.items())
-    counted = last - rating if treatment["flip"] else rating
-    kappa = treatment["towards"] * (1 if treatment["flip"] else -1)
-    return kappa * (rational - counted) / last
-
-
 def planted_shift(
     case: Scenario,  # what is asked
     items: pd.DataFrame,  # its items
     rule: Rule,  # how a simulated manager answers
 ) -> float:  # as a fraction of the scale length
     "The headline that a simulated manager should show."
+    places, last, shifts = np.arange(case.points), case.points - 1, []
+    names = [*map(str, places)]
     story = ["cluster", "instance", "generator"]
     once = items.drop_duplicates([*story, "condition"])
     sides = once.set_index([*story, "condition"])["content"].unstack()
-    shifts = [_mean_shift(case, each.control, each.treatment, rule) for each in sides.itertuples()]
-    return sum(shifts) / len(shifts)
+    for control, treatment in sides[[*CONDITIONS]].to_numpy():
+        first, second = (
+            pd.Series(rule(seen, names))[names].to_numpy() for seen in (control, treatment)
+        )
+        if case.pulled:
+            shifts.append((first - second) @ abs(places - treatment["reference"]))
+            continue
+        rational = (places * treatment["factor"] + treatment["steps"]).clip(0, last)
+        counted, kappa = (last - places, 1) if treatment["flip"] else (places, -1)
+        beyond = first @ rational - second @ counted
+        shifts.append(treatment["towards"] * kappa * beyond)
+    return float(np.mean(shifts)) / last

@@ -6,7 +6,7 @@
 __all__ = ['SKELETONS', 'write_skeleton', 'write_reworded']
 
 # %% ../../nbs/kits/skeletons.ipynb #e116ed05
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from inspect import signature
 from pathlib import Path
 
@@ -16,10 +16,15 @@ from .table import toml_line
 from ..tables import CogbiasError, check_known, shipped, whole_file
 
 # %% ../../nbs/kits/skeletons.ipynb #79e63caa
-def _refuse_taken(place: Path) -> None:
-    "Refuse to write over a file."
-    if place.exists() or place.is_symlink():
-        raise CogbiasError(f"{place} already exists; choose another name, or move it away")
+def _written(files: Mapping[Path, str]) -> list[Path]:
+    "Write files where there are none yet."
+    for place in files:
+        if place.exists() or place.is_symlink():
+            raise CogbiasError(f"{place} already exists; choose another name, or move it away")
+    for place, text in files.items():
+        with whole_file(place) as part:
+            part.write_text(text, encoding="utf-8")
+    return [*files]
 
 
 SKELETONS = {  # kit -> ending of each of its files
@@ -37,26 +42,11 @@ def write_skeleton(
     "Write the beginning of a paradigm."
     check_known(kit, SKELETONS, f"kit {kit!r} is not known")
     own_name(name)  # an odd name is refused here
-    places = [Path(folder) / f"{name}{ending}" for ending in SKELETONS[kit]]
-    for place in places:
-        _refuse_taken(place)
-    for place, ending in zip(places, SKELETONS[kit]):
+    drafts = {}
+    for ending in SKELETONS[kit]:
         draft = shipped("data", "skeletons", f"{kit}{ending}").read_text(encoding="utf-8")
-        with whole_file(place) as part:
-            part.write_text(_draft_with_name(draft, name, ending), encoding="utf-8")
-    return places
-
-
-def _draft_with_name(draft: str, name: str, ending: str) -> str:
-    "A draft with the name in its place; a notebook is read and written as one."
-    if ending != ".ipynb":
-        return draft.replace("NAME", name)
-    import nbformat
-
-    notebook = nbformat.reads(draft, as_version=4)
-    for cell in notebook.cells:
-        cell.source = cell.source.replace("NAME", name)
-    return nbformat.writes(notebook)
+        drafts[Path(folder) / f"{name}{ending}"] = draft.replace("NAME", name)
+    return _written(drafts)
 
 # %% ../../nbs/kits/skeletons.ipynb #f8ee1246
 def _toml_text(text: str) -> str:
@@ -149,9 +139,4 @@ def write_reworded(
 ) -> list[Path]:  # the file
     "Write the beginning of other wordings for a paradigm that ships."
     own_name(name)  # an odd name is refused here
-    place = Path(folder) / f"{name}.toml"
-    _refuse_taken(place)
-    base = base_of(based_on)
-    with whole_file(place) as part:
-        part.write_text(_reworded_text(name, base), encoding="utf-8")
-    return [place]
+    return _written({Path(folder) / f"{name}.toml": _reworded_text(name, base_of(based_on))})

@@ -40,8 +40,8 @@ _PLAIN_FIELDS = ("name", "factors", "breakdown", "target_role", "clusters", "lev
 
 def _contrast_data(contrast: Contrast) -> dict[str, Any]:
     "A contrast as JSON has it."
-    data = {each.name: getattr(contrast, each.name) for each in fields(Contrast)}
-    return data | {"cells": [[*cell, weight] for cell, weight in contrast.cells.items()]}
+    cells = [[*cell, weight] for cell, weight in contrast.cells.items()]
+    return vars(contrast) | {"cells": cells}
 
 
 def _contrast_of(data: Mapping[str, Any]) -> Contrast:

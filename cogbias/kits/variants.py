@@ -140,6 +140,9 @@ def variant_values(
     return values
 
 # %% ../../nbs/kits/variants.ipynb #156ce3a6
+Options = Mapping[str, str]  # role -> text, in the published order
+
+
 @dataclass(frozen=True)
 class ContentSet:
     "One wording of a question: its words and its numbers."
@@ -154,22 +157,9 @@ class ContentSet:
     frames: Mapping[str, str] = field(
         default_factory=dict
     )  # condition -> question, where this wording does not take that of the experiment
-    options: Mapping[str, "Options"] = field(
+    options: Mapping[str, Options] = field(
         default_factory=dict
     )  # condition -> role -> text, likewise
-
-    def __post_init__(self) -> None:
-        _put_options_in_order(self)
-
-
-def _put_options_in_order(held: "ContentSet | Question") -> None:
-    "Make pairs of role and text of the options of one that was just declared."
-    listed = held.options.items()
-    pairs = {side: each.items() if isinstance(each, Mapping) else each for side, each in listed}
-    object.__setattr__(held, "options", {side: tuple(each) for side, each in pairs.items()})
-
-
-Options = Mapping[str, str] | Sequence[tuple[str, str]]  # role -> text, in order
 
 
 @dataclass(frozen=True)
@@ -219,7 +209,7 @@ class Question:
     contents: tuple[ContentSet, ...]
     options: Mapping[str, Options] = field(
         default_factory=dict
-    )  # condition -> role -> text, in the published order; empty: a number is asked for
+    )  # condition -> role -> text; empty: a number is asked for
     numbers: Numbers | None = None
     derive: Derive = field(default_factory=dict)
     invariants: tuple[Invariant, ...] = ()
@@ -236,9 +226,6 @@ class Question:
     # variants than base unless these are named; None: all
     persona: str | None = None  # who the participant is told to be; None: PERSONA
     system: str | None = None  # what else the system message says; None: the usual
-
-    def __post_init__(self) -> None:
-        _put_options_in_order(self)
 
 # %% ../../nbs/kits/variants.ipynb #83753364
 PERSONA = (
@@ -273,14 +260,6 @@ def dressed(
 
 # %% ../../nbs/kits/variants.ipynb #f78ff6c3
 ORDERS = (1, 2)  # 1: options as published; 2: the other way round
-
-
-def _chosen_variants(question: Question, names: Sequence[str]) -> list[Variant]:
-    "The variants asked for, each of which makes sense here."
-    known = variants_of(question)
-    for name in names:
-        check_known(name, known, f"{question.paradigm}: there is no variant {name!r}")
-    return [VARIANTS[name] for name in names]
 
 
 def variants_of(
@@ -319,7 +298,7 @@ def _options_shown(
         highest = question.numbers.grid(values)
         numbers = range(int(question.numbers.low or 0), highest + 1) if highest else ()
         return [option(str(n), "", str(n), float(n)) for n in numbers]
-    listed = content.options.get(condition) or question.options[condition]
+    listed = [*(content.options.get(condition) or question.options[condition]).items()]
     return [
         option(label, _fill_frame(text, content, values), role, float(role == "target"))
         for label, (role, text) in zip(ascii_uppercase, listed if order == 1 else listed[::-1])
@@ -378,14 +357,17 @@ def question_items(
     counterbalance: bool = True,  # ask both orders of the options
 ) -> pd.DataFrame:  # an items table
     "The prompts of an experiment."
-    chosen = _chosen_variants(question, variants_of(question) if variants is None else variants)
+    known = variants_of(question)
+    names = known if variants is None else variants
+    for name in names:
+        check_known(name, known, f"{question.paradigm}: there is no variant {name!r}")
     orders = ORDERS if counterbalance and not question.numbers else (1,)
     few = question.in_every_variant if variants is None and contents == "all" else None
     asked = [
-        (content, variant)
+        (content, VARIANTS[name])
         for place, content in enumerate(_chosen_content_sets(question, contents))
-        for variant in chosen
-        if few is None or place < few or variant.name == "base"
+        for name in names
+        if few is None or place < few or name == "base"
     ]
     rows = [
         _item_in_variant(question, content, condition, variant, order)

@@ -8,7 +8,9 @@ __all__ = ['Findings', 'LONGER', 'SHARE', 'HOW', 'Finding', 'marked_difference',
 # %% ../../nbs/planning/04_checking_designs.ipynb #6b8409b2
 import re
 from collections.abc import Iterator, Mapping
+from itertools import permutations
 from math import inf, isfinite
+from textwrap import indent
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -40,13 +42,20 @@ def _wordings(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     "Too few wordings, or some that are asked in one condition."
     conditions = items.groupby("cluster", sort=False)["condition"].nunique()
     if paradigm.wordings is None and len(conditions) < CLAIMS_FROM:  # else a program makes them
-        said = f"wordings: {len(conditions)}, too few for a verdict on prompts like these"
-        remedy = f"write at least {CLAIMS_FROM} wordings, preferably twenty"
-        yield Finding("few_wordings", True, said, remedy)
-    single = conditions.index[conditions < 2] if paradigm.headline.control else []
-    if len(single):
-        said = f"wordings in one condition only: {len(single)}, such as {single[0]}"
-        yield Finding("unpaired", True, said, "write them for the other condition too")
+        yield Finding(
+            "few_wordings",
+            True,
+            f"wordings: {len(conditions)}, too few for a verdict on prompts like these",
+            f"write at least {CLAIMS_FROM} wordings, preferably twenty",
+        )
+    single = conditions.index[conditions < 2]
+    if paradigm.headline.control and len(single):
+        yield Finding(
+            "unpaired",
+            True,
+            f"wordings in one condition only: {len(single)}, such as {single[0]}",
+            "write them for the other condition too",
+        )
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #7e191f57
 def _words(text: str) -> int:
@@ -55,41 +64,37 @@ def _words(text: str) -> int:
 
 
 def _options(paradigm: Paradigm, items: pd.DataFrame) -> pd.DataFrame:
-    "Every option of every prompt that has a target; its place from 0 to 1."
-    rows = [
-        {
-            "condition": condition,
-            "cluster": cluster,
-            "place": (place - 0.5) / len(options),
-            "target": each["role"] == paradigm.target_role,
-            "words": _words(each["text"]),
-        }
-        for condition, cluster, options in zip(
-            items["condition"], items["cluster"], items["options"]
-        )
-        if len(options) > 1 and paradigm.target_role in [each["role"] for each in options]
-        for place, each in enumerate(options, 1)
-    ]
-    return pd.DataFrame(rows, columns=["condition", "cluster", "place", "target", "words"])
+    "Every option of every prompt; its place from 0 to 1."
+    options = items.explode("options").dropna(subset="options")
+    of_prompt, said = options.groupby(level=0)["options"], options["options"].str
+    return options.assign(
+        place=(of_prompt.cumcount() + 0.5) / of_prompt.transform("size"),
+        target=said["role"] == paradigm.target_role,
+        text=said["text"],
+    )
 
 
 def _place_of_target(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     "A target that stands in one place, or in other places under treatment."
-    options = _options(paradigm, items)
-    targets = options[options["target"].astype(bool)]
+    targets = _options(paradigm, items).query("target")
     if targets["place"].nunique() == 1:
         place = targets["place"].iloc[0]
         where = "first" if place < 0.4 else "last" if place > 0.6 else "in the middle"
-        said = (
-            f"the target is always {where}: a preference for that position would look like the bias"
+        yield Finding(
+            "one_position",
+            True,
+            f"the target is always {where}: a preference for that position would look like the "
+            "bias",
+            "use both orders of the options, or vary the position between wordings",
         )
-        remedy = "use both orders of the options, or vary the position between wordings"
-        yield Finding("one_position", True, said, remedy)
     means = targets.groupby("condition")["place"].mean()
     if means.max() - means.min() > 0.05:
-        said = "the target is in different positions under treatment and under control"
-        remedy = "use the same order of options in both conditions"
-        yield Finding("position_by_condition", True, said, remedy)
+        yield Finding(
+            "position_by_condition",
+            True,
+            "the target is in different positions under treatment and under control",
+            "use the same order of options in both conditions",
+        )
 
 
 _LABEL = re.compile(r"[(\[]?[A-Z][)\].:]\s")  # A) or (A) or A. or A:
@@ -97,23 +102,30 @@ _LABEL = re.compile(r"[(\[]?[A-Z][)\].:]\s")  # A) or (A) or A. or A:
 
 def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     "Options with labels of their own, or of unlike length; a target that changes."
-    texts = {each["text"] for options in items["options"] for each in options}
-    if labelled := sorted(filter(_LABEL.match, texts)):
-        said = f"{len(labelled)} options begin with a label, such as {labelled[0]!r:.40}"
-        remedy = "remove it: letters are added automatically, in both orders"
-        yield Finding("labelled_options", True, said, remedy)
+    options = _options(paradigm, items)
+    if labelled := sorted(filter(_LABEL.match, {*options["text"]})):
+        yield Finding(
+            "labelled_options",
+            True,
+            f"{len(labelled)} options begin with a label, such as {labelled[0]!r:.40}",
+            "remove it: letters are added automatically, in both orders",
+        )
     if said := moved_target_line(paradigm, items):
         yield Finding("target_by_condition", False, said, "check whether that is intended")
-    words = _options(paradigm, items).pivot_table("words", "cluster", "target")
-    target, others = (words.reindex(columns=[each]).iloc[:, 0] for each in (True, False))
-    longer = (target >= LONGER * others) & (target - others >= 3)
-    shorter = (others >= LONGER * target) & (others - target >= 3)
-    if max(longer.mean(), shorter.mean()) >= SHARE:
-        said = (
-            f"the target has {target.mean():.1f} words and the other options {others.mean():.1f}; "
-            "length may attract answers"
-        )
-        yield Finding("option_length", True, said, "make the options similar in length")
+    options["words"] = options["text"].map(_words)
+    words = options.pivot_table("words", "cluster", "target")
+    words = words.reindex(columns=[True, False]).dropna()
+    for long, short in permutations(words):
+        longer = (words[long] >= LONGER * words[short]) & (words[long] - words[short] >= 3)
+        if longer.mean() >= SHARE:
+            target, others = words.mean()
+            yield Finding(
+                "option_length",
+                True,
+                f"the target has {target:.1f} words and the other options {others:.1f}; "
+                "length may attract answers",
+                "make the options similar in length",
+            )
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #bd843168
 def marked_difference(
@@ -132,37 +144,51 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     prompts = prompts.reindex(columns=sides).dropna().groupby("cluster").first()
     if prompts.empty:
         return
-    marked = pd.DataFrame([marked_difference(*pair) for pair in prompts.to_numpy()])
-    marks = marked.map(lambda text: text.count("[")).to_numpy()
-    marks = marks - prompts.map(lambda text: text.count("[")).to_numpy()
-    places = int(pd.Series(marks.max(axis=1)).median())
+    marked = prompts.apply(lambda pair: marked_difference(*pair), axis=1, result_type="broadcast")
+    places = (marked.map(len) - prompts.map(len)).max(axis=1).median() // 2  # two signs a place
     if places > 1:
-        said = (
-            f"the conditions differ in {places} places, marked in both prompts; any difference "
-            "other than the manipulation could cause the effect"
+        yield Finding(
+            "many_differences",
+            False,
+            f"the conditions differ in {places:.0f} places, marked in both prompts; any difference "
+            "other than the manipulation could cause the effect",
+            "use the same words in both conditions",
         )
-        yield Finding("many_differences", False, said, "use the same words in both conditions")
     control, treatment = prompts.map(_words).median()
     if max(control, treatment) > LONGER * min(control, treatment):
-        said = f"the control has {control:.0f} words and the treatment {treatment:.0f}"
-        yield Finding("prompt_length", True, said, "use about as many words in both conditions")
+        yield Finding(
+            "prompt_length",
+            True,
+            f"the control has {control:.0f} words and the treatment {treatment:.0f}",
+            "use about as many words in both conditions",
+        )
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #36eb7c9d
 def _braces(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
     "Gaps that a file did not fill."
-    if braces := [found[0] for text in items["prompt"] if (found := re.search(r"\{.*?\}", text))]:
-        said = f"{len(braces)} of {len(items)} prompts have braces, such as {braces[0]!r:.40}"
-        yield Finding("braces", False, said, "write each gap in a single pair of braces")
-
-
-def _one_of_parts(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
-    "One wording only of a paradigm whose interval is not carried by wordings."
-    if len(paradigm.wordings.given) == 1:
-        said = (
-            f"there is one wording, so the interval generalizes to other {paradigm.clusters} only"
+    braces = items["prompt"].str.extract(r"(\{.*?\})")[0].dropna()
+    if len(braces):
+        yield Finding(
+            "braces",
+            False,
+            f"{len(braces)} of {len(items)} prompts have braces, such as {braces.iloc[0]!r:.40}",
+            "write each gap in a single pair of braces",
         )
-        remedy = "write a second one, or add keep_wordings = true"
-        yield Finding("one_of_parts", False, said, remedy)
+
+
+def _findings(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
+    "Everything that is found in the items of a design."
+    wordings = paradigm.wordings
+    if wordings is None or not paradigm.name.startswith(SUITE):
+        for look in (_wordings, _place_of_target, _differences, _texts_of_options, _braces):
+            yield from look(paradigm, items)
+    elif len(wordings.given) == 1:  # else the design is that of its base
+        yield Finding(
+            "one_of_parts",
+            False,
+            f"there is one wording, so the interval generalizes to other {paradigm.clusters} only",
+            "write a second one, or add keep_wordings = true",
+        )
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #539e985f
 HOW = {"exact probabilities": inf, "sampled once": 1}  # how it is answered -> answers per prompt
@@ -187,21 +213,6 @@ class DesignCheck(NamedTuple):
         return any(each.lacks for each in self.findings)
 
 
-def _findings(paradigm: Paradigm, items: pd.DataFrame, power: Power, unit: str) -> Findings:
-    "Everything that is found in a design."
-    own = paradigm.name.startswith(SUITE)
-    if own and paradigm.wordings is not None:  # the design is that of its base
-        looks = [_one_of_parts]
-    else:
-        looks = [_wordings, _place_of_target, _differences, _texts_of_options]
-        looks += [_braces] if own else []
-    for look in looks:
-        yield from look(paradigm, items)
-    if unit == "probability" and not power.why_none and not power.present_from <= 0.5:
-        said = "with one answer to each prompt, hardly any effect is detectable"
-        yield Finding("blind", False, said, "use more repeats (--repeats), or write more wordings")
-
-
 def _as_what_it_counts(item: Mapping[str, Any]) -> str:  # empty where options are numbers
     "As what an answer to a prompt counts, option by option."
     roles = {each["label"]: each["role"] for each in item["options"]}
@@ -214,16 +225,13 @@ def _as_what_it_counts(item: Mapping[str, Any]) -> str:  # empty where options a
 
 def _sent(paradigm: Paradigm, items: pd.DataFrame) -> dict[str, str]:
     "The prompts of one wording, control first, with what differs in brackets."
-    sides = items["condition"].isin([paradigm.headline.control, paradigm.headline.treatment])
-    pair = first_pair(items[sides])
-    pair = pair.sort_values("condition", key=lambda each: each == paradigm.headline.treatment)
-    pair = pair.to_dict("records")
-    prompts = [each["prompt"] for each in pair]
-    prompts = marked_difference(*prompts) if len(prompts) == 2 else prompts
-    systems = dict.fromkeys(each["system"] or "none" for each in pair)
-    shown = {"system message": "\n".join(systems)}
-    for item, prompt in zip(pair, prompts):
-        shown[item["condition"]] = f"{prompt}\n{_as_what_it_counts(item)}".rstrip()
+    treatment = paradigm.headline.treatment
+    pair = first_pair(items).sort_values("condition", key=lambda each: each == treatment)
+    if len(pair) == 2:
+        pair["prompt"] = marked_difference(*pair["prompt"])
+    shown = {"system message": "\n".join(each or "none" for each in pair["system"].unique())}
+    for item in pair.to_dict("records"):
+        shown[item["condition"]] = f"{item['prompt']}\n{_as_what_it_counts(item)}".rstrip()
     return shown
 
 
@@ -235,7 +243,16 @@ def check_design(
     asked, design = selected(made, headline), design_of(made, headline)
     smallest = smallest_in_unit(paradigm.name, headline, design)
     power = {how: power_of(design, smallest, answers) for how, answers in HOW.items()}
-    once, asked_in = power["sampled once"], counted(design.clusters, "wording")
+    once, findings = power["sampled once"], [*_findings(paradigm, asked)]
+    if design.unit == "probability" and not once.why_none and not once.present_from <= 0.5:
+        blind = Finding(
+            "blind",
+            False,
+            "with one answer to each prompt, hardly any effect is detectable",
+            "use more repeats (--repeats), or write more wordings",
+        )
+        findings.append(blind)
+    asked_in = counted(design.clusters, "wording")
     if paradigm.wordings is not None:
         asked_in = counted(len(paradigm.wordings.given), "wording")
         asked_in += f", {units_in_words(size_of(made), paradigm)}"  # as `list` says it
@@ -246,14 +263,19 @@ def check_design(
         power,
         design.unit,
         smallest if isfinite(smallest) else None,
-        [*_findings(paradigm, asked, once, design.unit)],
+        findings,
         _sent(paradigm, asked),
         asked_in,
     )
 
 
-def _power_lines(found: DesignCheck) -> Iterator[str]:
-    "What could be shown, a line for either way to answer."
+def check_lines(
+    found: DesignCheck,  # from check_design
+) -> Iterator[str]:
+    "What to say of a design."
+    yield f"{found.paradigm}: {found.prompts:,} prompts in {found.asked_in}"
+    for name, text in found.shown.items():
+        yield f"{name}:\n{indent(text, '    ')}"
     for how, power in found.power.items():
         if power.why_none:
             yield f"{how}: no verdict is possible: {power.why_none}"
@@ -265,18 +287,9 @@ def _power_lines(found: DesignCheck) -> Iterator[str]:
         if found.smallest:
             line += f"; an effect of zero is called absent in {power.zero_absent:.0%} of studies"
         yield line
-
-
-def check_lines(
-    found: DesignCheck,  # from check_design
-) -> list[str]:
-    "What to say of a design."
-    lines = [f"{found.paradigm}: {found.prompts:,} prompts in {found.asked_in}"]
-    for name, text in found.shown.items():
-        lines += [f"{name}:", *(f"    {line}".rstrip() for line in text.splitlines())]
-    lines += _power_lines(found)
     if found.smallest:
-        lines.append(f"smallest effect of interest: {found.smallest:g} ({found.unit})")
+        yield f"smallest effect of interest: {found.smallest:g} ({found.unit})"
     for each in found.findings:
-        lines.append(f"{'problem' if each.lacks else 'note'}: {each.said}; {each.remedy}")
-    return lines if found.findings else [*lines, "No problems found."]
+        yield f"{'problem' if each.lacks else 'note'}: {each.said}; {each.remedy}"
+    if not found.findings:
+        yield "No problems found."

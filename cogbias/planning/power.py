@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['SD_BETWEEN_CLUSTERS', 'SCALE', 'KNOWN', 'OF_ANSWERS', 'POWER', 'Design', 'design_of', 'Power', 'power_of',
-           'answers_per_prompt', 'smallest_in_unit', 'Powers']
+           'smallest_in_unit', 'power_of_cell']
 
 # %% ../../nbs/planning/02_power.ipynb #fccab6b1
 from math import inf, isfinite, nan, prod, sqrt
@@ -46,70 +46,56 @@ class Design(NamedTuple):
 
     def error(self, answers: float) -> float:
         "The standard error, with so many answers to a prompt."
-        return sqrt(self.spread**2 / max(self.effective, 1) + self.noise / answers)
-
-
-def _of_rows(
-    unit: str,
-    weight: pd.Series,  # of each row, under the name of its cluster
-    noise: pd.Series | float,  # that an answer adds to each row
-    scatter: float,
-    spread: float,
-) -> Design:
-    "The design of weighted rows."
-    part = weight.abs().groupby(level="cluster").sum()
-    part = part / part.sum()
-    effective = 1 / float(part @ part) if len(part) else 0.0
-    variance = float((weight**2 * noise).sum())
-    return Design(unit, len(part), effective, effective - 1, variance, scatter, spread)
+        return sqrt(self.spread**2 / self.effective + self.noise / answers)
 
 # %% ../../nbs/planning/02_power.ipynb #40428ef0
 KNOWN = 1 / 8  # share of questions that are known and not guessed, where an effect begins to show
 OF_ANSWERS = "SD of answers"  # unit of numbers whose range is not known
 
 
-def _scatter_of_one_answer(rows: pd.DataFrame, headline: Contrast) -> float | None:
-    "How far one number scatters, in the unit of the effect; None where no range is known."
-    offered = [[each["value"] for each in listed] for listed in rows["options"]]
-    if headline.outcome != "value" or not all(offered):
-        return None
-    low, high = (pd.Series([*map(end, offered)], rows.index, dtype=float) for end in (min, max))
-    span = high - low
+def _scatter_of_one_answer(rows: pd.DataFrame, headline: Contrast) -> float:  # nan: not known
+    "How far one answer scatters, in the unit of the effect; of numbers, where a range is known."
+    if headline.outcome != "value":
+        return 0.5 if (headline.outcome, headline.unit) == ("role", "probability") else nan
+    values = rows.explode("options")["options"].str["value"].astype(float).groupby(level=0)
+    low, high = values.min(), values.max()
     if headline.unit == "index":
-        anchors = rows.groupby("cluster")["anchor"].agg(lambda each: np.ptp(each.astype(float)))
-        span = span / rows["cluster"].map(anchors)
+        anchors = rows["anchor"].astype(float).groupby(rows["cluster"])
+        one = anchors.transform("max") - anchors.transform("min")
     elif headline.unit == "log ratio":
-        span = 2 * span / (low + high)  # relative to the middle of the range
-    elif headline.kind != "mean_difference":
-        return None
-    found = SCALE * float(np.sqrt((span**2).mean()))
-    return found if isfinite(found) else None
+        one = (low + high) / 2  # the middle of the range
+    else:
+        one = 1.0 if headline.kind == "mean_difference" else nan
+    spans = (high - low) / one
+    return SCALE * sqrt((spans**2).mean(skipna=False))
 
 
-def _units(rows: pd.DataFrame) -> list[pd.Series]:
-    "What rows are grouped by: their clusters, and what clusters share."
-    crossed = "crossed" in rows and len(rows) > 0 and rows["crossed"].notna().all()
-    return [rows["cluster"], rows["crossed"]] if crossed else [rows["cluster"]]
+def _rarer(rows: pd.DataFrame) -> pd.Series:
+    "The clusters of rows, or what clusters share where there is less of that."
+    kinds = rows.reindex(columns=["cluster", "crossed"]).dropna(axis="columns")
+    return kinds[kinds.nunique().idxmin()]
 
 
 def _questions(rows: pd.DataFrame) -> Design:
     "The questions of bets."
-    guess = float((1 / rows["options"].map(len)).mean())
+    guess = (1 / rows["options"].str.len()).mean()
     units = rows["cluster"].nunique()
-    fewer = min(each.nunique() for each in _units(rows))
     known = KNOWN * (1 - KNOWN) * (1 - guess) ** 2
     guessed = guess * (1 - guess) * units / max(1, len(rows))
     spread = sqrt(known + guessed)
-    return Design(ACCURACY_GAIN, units, units, fewer - 1, 0.0, spread, spread)
+    return Design(ACCURACY_GAIN, units, units, _rarer(rows).nunique() - 1, 0.0, spread, spread)
 
 
-def _pairs(rows: pd.DataFrame, headline: Contrast) -> Design:
-    "The pairs of ratings."
-    treated = rows["condition"] == headline.treatment
-    pairs = rows[treated & rows["pair_id"].isin(rows.loc[~treated, "pair_id"])]
-    fewer = min(_units(pairs), key=lambda each: each.nunique())
-    weight = pd.Series(1 / max(1, len(pairs)), pd.Index(fewer, name="cluster"))
-    return _of_rows(headline.unit, weight, 2 * SCALE**2, SCALE, SD_BETWEEN_CLUSTERS)
+def _weights(rows: pd.DataFrame, headline: Contrast) -> pd.DataFrame:
+    "What strata in clusters weigh, and the variance of each if an answer has a variance of one."
+    prompts = rows.groupby(["cluster", "stratum", "condition"]).size().unstack()
+    sides = {headline.treatment, headline.control} - {None}
+    prompts = prompts.reindex(columns=[*sides]).dropna()
+    strata = prompts.index.to_frame()["stratum"]
+    across = headline.weights or {each: 1 / strata.nunique() for each in strata}
+    weight = strata.map(dict(across)).astype(float) / prompts.groupby("stratum").transform("size")
+    parts = pd.DataFrame({"weight": weight, "variance": (1 / prompts).sum(axis=1)})
+    return parts[weight.abs() > 0]
 
 
 def design_of(
@@ -117,26 +103,25 @@ def design_of(
     headline: Contrast,  # what is compared
 ) -> Design:
     "What the headline compares in these items."
-    rows, unit = selected(items, headline), headline.unit
+    rows, unit, spread = selected(items, headline), headline.unit, SD_BETWEEN_CLUSTERS
     if headline.kind == "accuracy_gain":
         return _questions(rows)
     if estimators()[headline.kind].reads == "pairs":
-        return _pairs(rows, headline)
-    sides = [each for each in (headline.treatment, headline.control) if each]
-    prompts = rows.groupby(["stratum", "cluster", "condition"]).size().unstack()
-    prompts = prompts.reindex(columns=sides).dropna()
-    strata = prompts.index.get_level_values("stratum").to_series(index=prompts.index)
-    across = headline.weights or dict.fromkeys(strata, 1 / max(1, strata.nunique()))
-    weight = strata.map(dict(across)).fillna(0.0) / strata.map(strata.value_counts())
-    weight, spread = weight[weight != 0], SD_BETWEEN_CLUSTERS
-    scatter = _scatter_of_one_answer(rows, headline)
-    if unit == "probability" and headline.outcome == "role":
-        scatter = 0.5
-    elif not scatter:
+        treated = rows["condition"] == headline.treatment
+        pairs = rows[treated & rows["pair_id"].isin(rows.loc[~treated, "pair_id"])]
+        clusters = pd.Index(_rarer(pairs), name="cluster")
+        parts = pd.DataFrame({"weight": 1 / max(1, len(pairs)), "variance": 2.0}, clusters)
+        scatter = SCALE
+    else:
+        parts, scatter = _weights(rows, headline), _scatter_of_one_answer(rows, headline)
+    if not isfinite(scatter):
         scatter, unit = 1.0, OF_ANSWERS
     if unit != "probability":
         spread *= scatter / SCALE
-    return _of_rows(unit, weight, scatter**2 * (1 / prompts).sum(axis=1), scatter, spread)
+    share = parts.abs().groupby("cluster")["weight"].sum()
+    effective = share.sum() ** 2 / (share**2).sum() if len(share) else 0.0
+    noise = scatter**2 * (parts["weight"] ** 2 * parts["variance"]).sum()
+    return Design(unit, len(share), effective, effective - 1, noise, scatter, spread)
 
 # %% ../../nbs/planning/02_power.ipynb #55aa563e
 POWER = 0.8  # share of studies
@@ -167,28 +152,14 @@ def power_of(
     different, too_large = of_t.ppf(1 - level / 2) * error, of_t.ppf(1 - level) * error
     effect = np.fmax(different, smallest - too_large) + of_t.ppf(POWER) * error
     largest = (UNITS[unit].largest if unit in UNITS else None) or inf
-    if least_p(clusters, 1.0, unit)[0] >= level or effect > largest:
+    least = least_p(clusters, smallest, unit)
+    if least[0] >= level or effect > largest:
         effect = nan
-    if not isfinite(smallest):
-        return Power(clusters, float(effect))
     sides = 2 if is_bias(unit) else 1  # no better has no lower end
-    room = (smallest - too_large) / error if error else inf
-    share = max(0.0, 1 - sides * float(of_t.sf(room)))
-    share *= least_p(clusters, smallest, unit)[1] < level
-    return Power(clusters, float(effect), share)
+    absent = np.maximum(0, 1 - sides * of_t.sf((smallest - too_large) / error))
+    return Power(clusters, float(effect), float(absent * (least[1] < level)))
 
 # %% ../../nbs/planning/02_power.ipynb #5ff320af
-def answers_per_prompt(
-    cell: PlannedCell,  # what is asked
-    study: Study,  # its repeats
-) -> float:  # inf for exact probabilities
-    "How many answers per prompt the headline rests on; readable ones where these are wanted."
-    if cell.readable is None:
-        return inf if cell.method in EXACT else max(1, study.repeats)
-    rows = selected(cell.items, paradigm(cell.paradigm).headline)
-    return float(rows["item_id"].map(cell.readable).mean())
-
-
 def smallest_in_unit(
     name: str,  # of the paradigm
     headline: Contrast,  # of it
@@ -203,35 +174,34 @@ def smallest_in_unit(
     return smallest if design.unit == headline.unit else nan
 
 
-class Powers:
-    "What the cells of a study can be expected to show, one by one."
+def _level(study: Study, analysis: Analysis) -> float:
+    "Below which a p-value of its own has to be, corrected for the other headlines."
+    if analysis.adjustment != "holm":
+        return analysis.alpha
+    sizes = {"paradigm": len(study_paradigms(study)), "participant": len(study_participants(study))}
+    apart = FAMILIES[analysis.family]
+    return analysis.alpha / prod(size for name, size in sizes.items() if name not in apart)
 
-    def __init__(self, study: Study):
-        self.study, self.analysis = study, make_analysis("plan", study.analysis)
-        sizes = {"paradigm": len(study_paradigms(study))}
-        sizes |= {"participant": len(study_participants(study))}
-        alone = FAMILIES[self.analysis.family]
-        family = prod(size for name, size in sizes.items() if name not in alone)
-        self.level = self.analysis.alpha / (family if self.analysis.adjustment == "holm" else 1)
-        self.designs: dict[str, tuple[Design, float]] = {}  # by paradigm, the same for everybody
 
-    def of(self, cell: PlannedCell) -> dict[str, Any]:
-        "The row of a cell."
-        name, who, headline = cell.paradigm, cell.who.name, paradigm(cell.paradigm).headline
-        if name not in self.designs:
-            design = design_of(cell.items, headline)
-            smallest = smallest_in_unit(name, headline, design, self.analysis)
-            self.designs[name] = design, smallest
-        design, smallest = self.designs[name]
-        asked = selected(cell.items, headline)["stratum"]
-        needed = {each for each, weight in (headline.weights or {}).items() if weight}
-        answers = answers_per_prompt(cell, self.study)
-        if empty := sorted(needed - {*asked}):
-            why = f"no prompts are included from {' or '.join(empty)}"
-            found = Power(0, why_none=f"{why}, so there is no {headline.measure}")
-        elif not answers:
-            found = Power(0, why_none="none of the planned answers can be read")
-        else:
-            found = power_of(design, smallest, answers, self.level)
-        row = {"participant": who, "paradigm": name, "measure": headline.measure}
-        return row | found._asdict() | {"unit": design.unit, "smallest": smallest}
+def power_of_cell(
+    study: Study,  # what is planned
+    cell: PlannedCell,  # of it
+) -> dict[str, Any]:  # a row
+    "What a cell can be expected to show."
+    name, headline = cell.paradigm, paradigm(cell.paradigm).headline
+    rows, design = selected(cell.items, headline), design_of(cell.items, headline)
+    analysis = make_analysis("plan", study.analysis)
+    smallest = smallest_in_unit(name, headline, design, analysis)
+    answers = inf if cell.method in EXACT else study.repeats
+    if cell.readable is not None:
+        answers = float(rows["item_id"].map(cell.readable).mean())
+    needed = {each for each, weight in (headline.weights or {}).items() if weight}
+    if empty := sorted(needed - {*rows["stratum"]}):
+        why = f"no prompts are included from {' or '.join(empty)}"
+        found = Power(0, why_none=f"{why}, so there is no {headline.measure}")
+    elif not answers:
+        found = Power(0, why_none="none of the planned answers can be read")
+    else:
+        found = power_of(design, smallest, answers, _level(study, analysis))
+    row = {"participant": cell.who.name, "paradigm": name, "measure": headline.measure}
+    return row | found._asdict() | {"unit": design.unit, "smallest": smallest}

@@ -6,10 +6,10 @@
 __all__ = ['CHARACTERS_PER_TOKEN', 'AROUND_PROMPT', 'Habits', 'CLOSED', 'Habit', 'habits_of', 'Step', 'cell_tokens']
 
 # %% ../../nbs/planning/01_tokens.ipynb #a5df057a
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..folder import Folder
 from ..elicitation.limits import most_written
@@ -17,6 +17,7 @@ from ..participants import Participant, Request, calls_out
 from ..study import PlannedCell
 from ..participants.arms import as_told
 from ..participants.trials import fingerprint
+from ..tables import EXACT
 
 # %% ../../nbs/planning/01_tokens.ipynb #2181d56f
 CHARACTERS_PER_TOKEN = 4.0  # of a prompt
@@ -66,9 +67,9 @@ class Step(NamedTuple):
     told: str  # how the tokens are known
 
 
-def _characters(items: Iterable[Mapping[str, Any]]) -> int:
+def _characters(requests: Sequence[Request]) -> int:
     "Characters of prompts, with their system texts."
-    return sum(len(item["prompt"]) + len(item["system"] or "") for item in items)
+    return sum(len(each.item["prompt"]) + len(each.item["system"] or "") for each in requests)
 
 
 def _step(
@@ -82,25 +83,24 @@ def _step(
     calls = len(requests)
     if who.simulated or not calls:
         return Step(who, 0, 0.0, 0.0, 0.0, 0.0, "simulated: no tokens")
-    is_exact = method not in ("text", "reasoning", "two_step")
-    looks, written, most = 1.0, CLOSED, most_written(who)
+    looks, written, most, seconds = 1.0, CLOSED, most_written(who), None
     if method == "reasoning" or getattr(who, "think", False):
         written = most
-    if is_exact and calls_out(who.name):  # token by token
-        looks += sum(len(each.item["options"]) for each in requests) / calls
-    if is_exact:
-        written = most = looks if calls_out(who.name) else 0.0
+    if method in EXACT:
+        written = most = 0.0
+    if method in EXACT and calls_out(who.name):  # token by token
+        written = most = looks = 1 + sum(len(each.item["options"]) for each in requests) / calls
     if habit:
-        sent, seconds = habit.sent * _characters(each.item for each in requests), habit.seconds
-        told, written = f"as in its {habit.answers:,} answers", habit.written
-        return Step(who, calls, sent, written * calls, most * calls, (seconds or nan) * calls, told)
-    characters = _characters(each.item for each in as_told(who, requests))
-    sent = looks * (characters / CHARACTERS_PER_TOKEN + AROUND_PROMPT * calls) + thought
-    told = (
-        f"assuming {CHARACTERS_PER_TOKEN:g} characters per token, {written:.3g} tokens per answer "
-        f"and {looks:.2g} request{'s' * (looks != 1)} per prompt"
-    )
-    return Step(who, calls, sent, written * calls, most * calls, nan, told)
+        sent, written, seconds = habit.sent * _characters(requests), habit.written, habit.seconds
+        told = f"as in its {habit.answers:,} answers"
+    else:
+        sent = _characters(as_told(who, requests)) / CHARACTERS_PER_TOKEN + AROUND_PROMPT * calls
+        sent = looks * sent + thought
+        told = (
+            f"assuming {CHARACTERS_PER_TOKEN:g} characters per token, {written:.3g} tokens per "
+            f"answer and {looks:.2g} request{'s' * (looks != 1)} per prompt"
+        )
+    return Step(who, calls, sent, written * calls, most * calls, (seconds or nan) * calls, told)
 
 
 def cell_tokens(
