@@ -181,8 +181,12 @@ CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 def _make_site(folder, study):
     "Run a study, one of ours or a file, and build its site."
     place = str(folder / "outputs")
-    in_a_process(CLI, "run", study, "--outputs", place)
-    in_a_process(CLI, "site", place)
+    from cogbias.running.studies import run_study
+    from cogbias.site.pages import build_site
+    from cogbias.study import read_study
+
+    assert run_study(read_study(study), place).failed == []
+    build_site(place)
 
 
 def demo_commands(place):
@@ -213,7 +217,7 @@ def _make_classic(folder):
 SMALL = """
 name = "small"
 models = ["sim/rational", "sim/human", "sim/position", "sim/messy"]
-paradigms = ["choice/certainty", "logic/belief", "managerial/framing"]
+paradigms = ["choice/certainty", "managerial/framing"]
 
 [analysis]
 family = "study"
@@ -222,7 +226,7 @@ adjustment = "holm"
 
 
 def _make_small(folder):
-    "A choice, a judgement and a rating; a bias, none, a position, unreadable answers."
+    "A choice and a rating; a bias, none, a position, unreadable answers."
     (folder / "small.toml").write_text(SMALL)
     _make_site(folder, str(folder / "small.toml"))
 
