@@ -118,6 +118,7 @@ def test_the_published_code_took_the_first_label_that_stands_alone():
         assert pagliaro.published_number(text) == number
 
 
+@pytest.mark.slow
 @needs_texts
 def test_the_texts_give_the_shipped_outcomes(repository):
     "As the script that made them computes them, and the counts of refusals, too."

@@ -21,6 +21,13 @@ ASKED = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _in_this_process():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "IMPORTED", ())
+        yield
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     "Two participants in one paradigm, with reports; copy it, do not change it."
@@ -65,7 +72,6 @@ def test_a_report_that_fails_is_told_and_the_others_are_made(folder, monkeypatch
     def write(template, place, parameters):
         return "no ink" if "human" in str(place) else write_report(template, place, parameters)
 
-    monkeypatch.setattr(rendering, "IMPORTED", ())  # in this process
     monkeypatch.setattr(rendering, "code_hash", lambda: "later code")  # all are out of date
     monkeypatch.setattr(rendering, "write_report", write)
     failed, written = render_reports(folder)
