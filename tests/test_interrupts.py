@@ -196,6 +196,7 @@ def test_a_worker_that_is_killed_is_one_line(tmp_path):
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
         command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]
+        command += ["--set", "timeout=5", "--no-reports"]
         with started(*command) as process:
             until(lambda: len(double.asked) > 44)
             workers = [

@@ -32,6 +32,8 @@ NOTEBOOKS = sorted(
 SLOW = (
     *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "running/00_engine.ipynb"),
     *("published/bais.ipynb", "published/anchoring_llms.ipynb", "published/people.ipynb"),
+    *("published/managerial.ipynb", "published/classics.ipynb"),
+    "exchange/published_answers.ipynb",  # as test_published_answers and test_published_bais
     *(
         "kits/frames.ipynb",
         "07_executors.ipynb",

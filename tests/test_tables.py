@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from calls import command
 
 from cogbias.backends.sim import exact_trials
-from cogbias.design import load_items, paradigm, paradigms
+from cogbias.design import load_items, paradigm
 from cogbias.tables import EFFECTS, ITEMS, TRIALS, CogbiasError, load_table, save_table
 from cogbias.effects import estimate_effects
 from cogbias.study import make_study, study_items
-from tiers import KINDS, slow_but
+from tiers import KINDS
 
 ENDINGS = ("csv", "jsonl", "parquet")
 FRAMING = paradigm("classic/framing").items()
@@ -35,7 +35,7 @@ def some_items(name):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
+@pytest.mark.parametrize("name", KINDS)
 def test_ids_survive_every_format(tmp_path, name, ending):
     items = some_items(name)
     place = save_table(items, tmp_path / f"items.{ending}")
