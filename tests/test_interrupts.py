@@ -136,6 +136,7 @@ def copies_at_work(process):
     return [copy for each in fork_servers(process) for copy in each.children()]
 
 
+@pytest.mark.slow  # every day the program is killed, and its copies end
 def test_while_a_report_is_made(tmp_path):
     run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
     with started(*run) as process:

@@ -34,7 +34,7 @@ ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "pagliaro_2026
 needs_texts = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
 FACTS = shipped("data", "published", "pagliaro.parquet")
 NAMES = paradigms("published/pagliaro_*")
-EVERY_DAY = ("published/pagliaro_anchoring", "published/pagliaro_primacy")
+EVERY_DAY = ("published/pagliaro_primacy",)
 
 
 def of_sources(told):

@@ -65,7 +65,6 @@ def test_what_is_there_is_not_asked_again_in_whatever_way_a_study_grows(tmp_path
         {"where": {}},
         {"paradigms": (FRAMING, "classic/anchoring")},
         {"models": ("sim/human",), "repeats": 2, "method": "option_draw"},
-        {"repeats": 3},
     ):
         study = replace(study, **more)
         planned = sum(len(cell.requests) for cell in planned_cells(study, tmp_path))
@@ -75,10 +74,10 @@ def test_what_is_there_is_not_asked_again_in_whatever_way_a_study_grows(tmp_path
     few, whole, more = 160, 448, 240
     assert counts == [
         *((0, few), (few, few), (2 * few, 2 * (whole - few)), (2 * whole, 2 * more)),
-        *((0, 2 * (whole + more)), (2 * (whole + more), whole + more)),
+        (0, 2 * (whole + more)),
     ]
     with Folder(tmp_path) as folder:
-        assert len(requests(folder)) == 4 and len(runs(folder)) == 6
+        assert len(requests(folder)) == 4 and len(runs(folder)) == 5
         assert folder.rows("select count(*) from asked where run_id = 1") == [(1,)]
 
 
@@ -182,7 +181,7 @@ def test_a_run_that_is_killed_again_and_again_loses_nothing(number, times, tmp_p
 def test_two_runs_at_once_in_one_folder_ask_everything_once(tmp_path):
     paradigms = ("classic/endowment", FRAMING, "classic/anchoring")
     command = [sys.executable, "-m", "cogbias", "run", "--no-reports", "--outputs", str(tmp_path)]
-    command += ["--model", "sim/human"]
+    command += ["--model", "sim/human", "--max-prompts", "60"]
     both = [
         subprocess.Popen(
             [*command, *(part for name in names for part in ("--paradigm", name))],
