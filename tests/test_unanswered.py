@@ -96,7 +96,8 @@ def test_refused_is_as_good_as_not_asked(name, exact):
 
 
 @pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
-def test_refused_is_as_good_as_not_asked_of_published_prompts(name, tmp_path):
+@pytest.mark.parametrize("half", ["clusters", "prompts"])
+def test_refused_is_as_good_as_not_asked_of_published_prompts(name, half, tmp_path):
     "The same of published answers, and of what others read in them."
     asked = paradigm(name)
     keep_imported(part_of(facts(), [name]), tmp_path)
@@ -105,7 +106,8 @@ def test_refused_is_as_good_as_not_asked_of_published_prompts(name, tmp_path):
         items, readings = folder_items(folder, first), folder_readings(folder, first)
         trials = folder_trials(folder, [first])
     every_third = sorted(set(trials["item_id"]))[::3]
-    here = trials["item_id"].isin(every_third).to_numpy() | half_of_clusters(trials)
+    by_prompt = trials["item_id"].isin(every_third).to_numpy()
+    here = by_prompt if half == "prompts" else half_of_clusters(trials)
     told, rest = refused(trials, here), trials[~here]
     readings = readings[readings["trial_id"].isin(rest["trial_id"])]
     mine = items[items["item_id"].isin(rest["item_id"])]
