@@ -10,7 +10,7 @@ from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm
 from cogbias.effects import decide, estimate_effects
 from cogbias.reporting.study import common_effects
-from tiers import slow_but
+from tiers import every_few, slow_but
 
 BETS = ("bets/coin", "bets/dice", "bets/card")
 
@@ -70,7 +70,7 @@ VALUE_SETS = {  # set -> right under normal, weak normal, weak: table 7 of the p
 TRUTHS = ("normal", "weak_normal", "weak")
 
 
-@pytest.mark.parametrize("chosen", VALUE_SETS)
+@pytest.mark.parametrize("chosen", every_few(3, VALUE_SETS))
 def test_every_set_of_a_value_question_under_every_ground_truth(chosen):
     "Table 7 row by row, through items, trials and registry."
     items = items_of("bets/value", orders="published", item_order="hl")
@@ -94,7 +94,7 @@ BET_SETS = {  # set -> right under strict, positive, non-negative; win_high firs
 }
 
 
-@pytest.mark.parametrize("chosen", BET_SETS)
+@pytest.mark.parametrize("chosen", every_few(3, BET_SETS))
 def test_every_set_of_a_bet_under_every_ground_truth(chosen):
     "Table 8.4 row by row: the mean over both types of bet; positive over the first alone."
     items = items_of("bets/dice", orders="published")

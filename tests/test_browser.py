@@ -98,8 +98,7 @@ def saved(browser, number):
     return pd.read_csv(StringIO(text), keep_default_na=False)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "theme"), [*zip(WIDTHS, THEMES)])
 def test_from_the_first_page_to_one_answer(browser, site, width, theme):
     open_first_page(browser, site, width, theme)
     wait_for(browser, ".matrix a.behind")[0].click()  # the first of three clicks

@@ -119,7 +119,7 @@ def check(reading, menu, answer):
         assert reading.value == known[reading.choice]
 
 
-@settings(bounded, max_examples=500)
+@settings(bounded, max_examples=200)
 @given(
     text=TEXT,
     name=st.sampled_from([*CASES]),
@@ -242,7 +242,7 @@ def work(text, menu, answer):
     return count
 
 
-@pytest.mark.parametrize("name", ["options", "validity", "zero to ten", "none"])
+@pytest.mark.parametrize("name", every_few(3, ["options", "validity", "zero to ten", "none"]))
 def test_work_grows_with_the_length(name):
     for unit in PHRASES["adversaries"]:
         work(unit, MENUS[name], CASES[name])  # builds the menu and fills the caches
@@ -255,6 +255,6 @@ def test_work_grows_with_the_length(name):
 
 @pytest.mark.parametrize("unit", every_few(4, PHRASES["adversaries"]))
 def test_very_long_text(unit):
-    text = (unit * 50_000)[:50_000]
+    text = (unit * 20_000)[:20_000]
     for name in ("options", "validity", "none"):
         check(read_choice(text, MENUS[name], CASES[name]), MENUS[name], CASES[name])

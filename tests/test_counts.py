@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
-from tiers import FEW, slow_but
+from tiers import FEW, KINDS, slow_but
 
-from cogbias.design import paradigm, paradigms
+from cogbias.design import paradigm
 from cogbias.effects import estimate_effects
 from cogbias.participants import Request, participant
 from cogbias.folder import FROM_ITEM, FROM_LIST, FROM_PARTICIPANT
@@ -51,7 +51,7 @@ def counted(row):
     return int(row["n_trials"]), int(row["n_valid"])
 
 
-@pytest.mark.parametrize("name", slow_but(FEW, paradigms()))
+@pytest.mark.parametrize("name", slow_but(FEW, KINDS))
 def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name):
     asked = paradigm(name)
     items = asked.items()

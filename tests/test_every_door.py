@@ -51,7 +51,8 @@ def test_doors_give_for_a_file_what_they_give_for_a_name(tmp_path):
         assert cb.items(given)["prompt"].tolist() == cb.items("classic/framing")["prompt"].tolist()
         assert cb.plan("sim/human", given).cells["prompts"].tolist() == named
     columns = ["measure", "group", "estimate", "ci_low", "ci_high", "n_items"]
-    place, more = tmp_path / "out", {"reports": False, "progress": False}
+    more = {"reports": False, "progress": False, "where": {"variant": "base"}}
+    place = tmp_path / "out"
     wanted, found = (
         cb.run("sim/human", each, outputs=place, **more) for each in ("classic/framing", file)
     )

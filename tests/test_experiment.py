@@ -84,7 +84,7 @@ def answers_of(rng, items):
     "name", slow_but(["classic/framing"], ["classic/framing", "classic/anchoring"])
 )
 def test_simulated_people_answer_and_their_planted_effect_comes_back(name, phone, tmp_path):
-    folder, people = tmp_path / "experiment", 24
+    folder, people = tmp_path / "experiment", 12
     said("export", "jspsych", name, "--out", folder, "--questions", 40)
     asked = cb.paradigm(name)
     items = selected(asked.items(), asked.headline)

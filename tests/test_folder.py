@@ -15,11 +15,11 @@ import pytest
 
 import cogbias.folder as store
 from cogbias.backends.sim import exact_trials
-from cogbias.design import paradigm, paradigms
+from cogbias.design import paradigm
 from cogbias.effects import effect_rows, effects_table
 from cogbias.participants import Answer, ask, participant
 from cogbias.tables import ITEMS, TRIALS, CogbiasError
-from tiers import FEW, slow_but
+from tiers import FEW, KINDS, slow_but
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +178,7 @@ def _elsewhere(call):
     "kills, how",
     [
         (8, signal.SIGKILL),
-        pytest.param(50, signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param(20, signal.SIGKILL, marks=pytest.mark.slow),
         pytest.param(15, signal.SIGTERM, marks=pytest.mark.slow),
     ],
 )
@@ -304,7 +304,7 @@ def test_a_declaration_travels_with_its_answers(tmp_path):
 # ---- what comes back
 
 
-@pytest.mark.parametrize("name", slow_but(FEW, paradigms()))
+@pytest.mark.parametrize("name", slow_but(FEW, KINDS))
 def test_items_and_effects_come_back_as_they_were(name, tmp_path):
     "A list that is read from the database is the table that was stored, factors and types too."
     items = paradigm(name).items()

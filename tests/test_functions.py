@@ -11,6 +11,7 @@ from calls import command
 from cogbias.backends.function import function_participant
 from cogbias.design import paradigm
 from cogbias.participants import Request, answer_from_text, participant
+from cogbias.running import rendering
 from cogbias.running.in_python import run
 from cogbias.tables import CogbiasError
 
@@ -31,7 +32,9 @@ def whole(tmp_path_factory):
     "A function with its report, asked twice without a revision."
     folder = tmp_path_factory.mktemp("functions") / "outputs"
     asked(lambda prompt: "B", folder)
-    return asked(lambda prompt: "A", folder, reports=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "IMPORTED", ())  # in this process
+        return asked(lambda prompt: "A", folder, reports=True)
 
 
 def test_a_function_gets_a_store_effects_and_a_report(whole):

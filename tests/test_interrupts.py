@@ -136,6 +136,7 @@ def copies_at_work(process):
     return [copy for each in fork_servers(process) for copy in each.children()]
 
 
+@pytest.mark.slow  # every day the program is killed, and its copies end
 def test_while_a_report_is_made(tmp_path):
     run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
     with started(*run) as process:
@@ -196,6 +197,7 @@ def test_a_worker_that_is_killed_is_one_line(tmp_path):
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
         command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]
+        command += ["--set", "timeout=5", "--no-reports"]
         with started(*command) as process:
             until(lambda: len(double.asked) > 44)
             workers = [

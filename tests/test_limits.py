@@ -78,7 +78,7 @@ def test_a_run_stops_at_its_limit_and_goes_on_without_doubling(tmp_path):
 TWO_STEPS = ["--method", "two_step", "--extractor", "openai/reader"]
 
 
-@pytest.mark.parametrize("more", [[], TWO_STEPS, ["--valid", "10"]], ids=["", "two steps", "valid"])
+@pytest.mark.parametrize("more", [TWO_STEPS, ["--valid", "10"]], ids=["two steps", "valid"])
 def test_a_run_with_nothing_new_contacts_nobody(more, tmp_path):
     "Its server is gone by then, nothing is spent, and a plan says so, too."
     with Double() as double:
@@ -169,15 +169,15 @@ class Clock:
         return self.time
 
 
-@pytest.mark.parametrize(("name", "limit"), [("requests", 5), ("tokens", 400)])
+@pytest.mark.parametrize(("name", "limit"), [("requests", 4), ("tokens", 300)])
 def test_no_minute_sees_more_than_allowed(name, limit, tmp_path):
     study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
-    items = study_items(study, "classic/framing").head(20).to_dict("records")
+    items = study_items(study, "classic/framing").head(12).to_dict("records")
     questions = [Request(item, 0, number) for number, item in enumerate(items)]
     with Double() as double:
         who = participant("openai/tiny", base_url=double.openai, concurrency=2, max_tokens=64)
         with metered(Meter(tmp_path, {f"{name}_per_minute": limit}, clock=Clock())):
-            assert len(list(who.answers(questions, "text"))) == 20
+            assert len(list(who.answers(questions, "text"))) == 12
     with Folder(tmp_path) as folder:
         left = folder.rows("select left_at, tokens from calls where tokens > 0")
     counts = [(moment, tokens if name == "tokens" else 1) for moment, tokens in left]
@@ -185,7 +185,7 @@ def test_no_minute_sees_more_than_allowed(name, limit, tmp_path):
         sum(count for moment, count in counts if start <= moment < start + 60)
         for start, _ in counts
     )
-    assert len(counts) >= 20 and limit / 3 < busiest <= limit
+    assert len(counts) >= 12 and limit / 3 < busiest <= limit
 
 
 def test_a_limit_without_a_price_asks_nobody(tmp_path, capsys):

@@ -50,7 +50,7 @@ def test_the_shelf_is_large_enough_and_every_set_is_used(name):
     assert set(items["filling_set"]) == set(sets)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
 def test_settings_lie_within_sets_and_nothing_crosses(name):
     _, items = made(name)
     assert (items["cluster"] == items["filling_set"]).all() and "crossed" not in items
@@ -67,7 +67,6 @@ def content_words(texts):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_sets_share_a_sentence_or_most_of_their_words(name):
-    found, _ = made(name)
     sets = shelf(name)
     sentences = Counter(
         sentence.lower() for texts in sets.values() for sentence in {*texts.values()}
@@ -84,7 +83,7 @@ def test_no_two_sets_share_a_sentence_or_most_of_their_words(name):
         assert 2 * len(own[one] & own[other]) <= fewer, (one, other, own[one] & own[other])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
 def test_pairs_are_asked_in_both_orders_alike(name):
     _, items = made(name)
     asked = items.groupby(["cluster", "instance"])
@@ -112,6 +111,8 @@ def planted(name, who):
 
         return planted_shift(found.written, rows, answer)
 
+    if who != "human":
+        return shift(None, items)
     return np.mean([shift(cluster, rows) for cluster, rows in items.groupby("cluster")])
 
 
@@ -123,16 +124,13 @@ def test_the_planted_effect_and_its_mirror_come_back(name):
     assert headline(name, "human")["ci_low"] > 0 > headline(name, "mirror")["ci_high"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("who", ["random", "rational"])
-def test_neither_a_random_nor_a_rational_manager_shows_a_bias_in_any_set(name, who):
+@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
+def test_neither_a_random_nor_a_rational_manager_shows_a_bias_in_any_set(name):
     found, items = made(name)
-    shown = {
-        cluster: planted_shift(found.written, rows, found.rules.get(who, at_random))
-        for cluster, rows in items.groupby("cluster")
-    }
-    assert max(map(abs, shown.values())) < 1e-12, shown
-    assert abs(headline(name, who)["estimate"]) < 1e-12
+    for rule in (at_random, found.rules["rational"]):
+        for cluster, rows in items.groupby("cluster"):
+            assert abs(planted_shift(found.written, rows, rule)) < 1e-12, (rule, cluster)
+    assert abs(headline(name, "random")["estimate"]) < 1e-12
 
 
 def runs(texts):
@@ -157,7 +155,7 @@ def test_no_sentence_is_copied_from_shelf_to_shelf():
 FLIPPED = ["disposition", "information", "negativity", "status_quo"]
 
 
-@pytest.mark.parametrize("name", FLIPPED)
+@pytest.mark.parametrize("name", slow_but(["status_quo"], FLIPPED))
 @pytest.mark.parametrize("asked", [{"orders": "published", "instances": 2}, {"orders": 1}, "one"])
 def test_the_first_option_is_no_bias_where_no_pair_is_asked_in_both_orders(name, asked):
     "It was said to be reversed under the published pattern, and present in one order."

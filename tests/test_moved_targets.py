@@ -42,7 +42,8 @@ def declared(folder, how):
 
 
 @pytest.mark.parametrize(("how", "count"), [("everywhere", 12), ("once", 1), ("columns", 12)])
-def test_a_target_that_moves_is_told_by_check_run_and_report(tmp_path, how, count):
+def test_a_target_that_moves_is_told_by_check_run_and_report(tmp_path, how, count, monkeypatch):
+    monkeypatch.setattr("cogbias.running.rendering.IMPORTED", ())  # reports in this process
     place, told = declared(tmp_path, how), f"{SAYS} {count} of 12 wordings"
     checked = CliRunner().invoke(app, ["check", str(place)]).output
     assert f"note: {told}" in checked and "No problems found" not in checked

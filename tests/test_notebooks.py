@@ -17,7 +17,7 @@ from nbdev.doclinks import nbglob
 from nbdev.test import _keep_file
 from conftest import lacks_published_data
 from stored_outputs import NOT_COMPARED, differences
-from tiers import KINDS
+from tiers import FEW
 
 CONFIG = get_config()
 ROOT = CONFIG.config_path
@@ -32,6 +32,8 @@ NOTEBOOKS = sorted(
 SLOW = (
     *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "running/00_engine.ipynb"),
     *("published/bais.ipynb", "published/anchoring_llms.ipynb", "published/people.ipynb"),
+    *("published/managerial.ipynb", "published/classics.ipynb"),
+    "exchange/published_answers.ipynb",  # as test_published_answers and test_published_bais
     *(
         "kits/frames.ipynb",
         "07_executors.ipynb",
@@ -52,11 +54,11 @@ SLOW = (
 )
 # Two tutorials show every day that the way from a question to a page is open.
 SHORT = ("tutorials/first_steps.ipynb", "tutorials/way_of_one_answer.ipynb")
-# Paradigms of one kit have notebooks of one kind; every day those of KINDS are run.
+# Paradigms of one kit have notebooks of one kind; every day those of FEW are run, and of arguments.
 SUITES = tuple(
     f"paradigms/{suite}/" for suite in ("choice", "logic", "bets", "classic", "managerial")
 )
-DAILY = {f"paradigms/{name}.ipynb" for name in KINDS}
+DAILY = {f"paradigms/{name}.ipynb" for name in (*FEW, "logic/belief")}
 LEFT_OUT = CONFIG.tst_flags.split()  # cells with one of these flags
 
 

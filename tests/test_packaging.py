@@ -6,6 +6,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 # programs that need the notebooks, or are for whoever works on this project
 FOR_A_CLONE = {*(ROOT / "docs").glob("*.py"), *(ROOT / "docs" / "library_pages").iterdir()}
@@ -13,6 +15,7 @@ PICTURES = ("overview.png", "published.png")  # of the README
 FOR_A_CLONE |= {ROOT / "docs" / "static" / name for name in PICTURES}
 
 
+@pytest.mark.slow
 def test_wheel_holds_what_the_library_reads(tmp_path):
     build = "-m pip wheel --quiet --disable-pip-version-check --no-deps -w".split()
     subprocess.run([sys.executable, *build, str(tmp_path), str(ROOT)], check=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tiers import slow_but
+from tiers import every_few, slow_but
 from typer.testing import CliRunner
 
 import cogbias as cb
@@ -83,8 +83,7 @@ def headline(outputs):
     return cb.headline(outputs).iloc[0]
 
 
-@pytest.mark.parametrize("within", [False, True])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "within"), [*zip(SHAPES, (False, False, True)), ("long", True)])
 def test_a_planted_effect_comes_back(shape, within, tmp_path):
     file = tmp_path / "my.csv"
     SHAPES[shape](invented(within=within)).to_csv(file, index=False)
@@ -133,6 +132,7 @@ WORDS = {
 def test_five_participants_show_the_five_words(tmp_path):
     answers(simulated(), FRAMING, outputs=tmp_path)
     given = {"outputs": tmp_path, "progress": False, "reports": False}
+    given["where"] = {"variant": ["base"]}
     cb.run(["sim/human", "sim/rational", "sim/mirror"], FRAMING, **given)
     cb.run("sim/human", FRAMING, temperature=0.4, **given)
     cb.run("sim/messy", FRAMING, max_prompts=32, **given)
@@ -158,9 +158,9 @@ def by_lists(name, people, seed=1):
     "A long table: each person answers one list of an experiment, as sim/human would."
     items = selected(cb.items(name), cb.paradigm(name).headline)
     asked, rng = items.set_index("item_id", drop=False), np.random.default_rng(seed)
-    lists, rows = lists_of(items), []
+    lists, rows = [asked.loc[each].to_dict("records") for each in lists_of(items)], []
     for number in range(people):
-        for item in asked.loc[lists[number % len(lists)]].to_dict("records"):
+        for item in lists[number % len(lists)]:
             p = answer_probabilities("human", item)
             rows.append((number, item["item_id"], rng.choice([*p], p=[*p.values()])))
     return pd.DataFrame(rows, columns=["person", "item_id", "answer"])
@@ -173,7 +173,7 @@ def test_orders_that_differ_between_people_are_two_orders(tmp_path):
     assert consistency["estimate"].notna().all() and len(consistency) == 2
 
 
-@pytest.mark.parametrize("name", ["classic/category_size", "classic/endowment"])
+@pytest.mark.parametrize("name", every_few(2, ["classic/endowment", "classic/category_size"]))
 def test_numbers_of_people_say_what_holds_on_these_wordings(name, tmp_path):
     found = answers(by_lists(name, 80), name, outputs=tmp_path).effects
     head = found[found["headline"]].iloc[0]
@@ -241,13 +241,12 @@ def test_a_survey_for_qualtrics_brings_the_planted_effects_back(tmp_path):
     study, file, out = tmp_path / "my.toml", tmp_path / "survey.txt", tmp_path / "out"
     names = ["classic/framing", "classic/category_size"]
     study.write_text(f'models = ["sim/human"]\nparadigms = {json.dumps(names)}\n')
-    for line in (["qualtrics", study, "--out", file], ["jspsych", study, "--out", tmp_path / "e"]):
-        said = CliRunner().invoke(app, ["export", *map(str, line)])
-        assert said.exit_code == 0, said.output
+    said = CliRunner().invoke(app, ["export", "qualtrics", str(study), "--out", str(file)])
+    assert said.exit_code == 0, said.output
     survey = file.read_text(encoding="utf-8")
     assert len({*re.findall(r"\[\[ID:(.*)\]\]", survey)}) == survey.count("[[ID:")
     table = tmp_path / "answers.csv"
-    answered_in_qualtrics(survey, 64).to_csv(table, index=False)
+    answered_in_qualtrics(survey, 48).to_csv(table, index=False)
     for name in names:
         line = ["import", "answers", str(table), "--paradigm", name, "--out", str(out)]
         said = CliRunner().invoke(app, line)
@@ -261,9 +260,10 @@ def test_a_survey_for_qualtrics_brings_the_planted_effects_back(tmp_path):
 
 def test_ratings_of_people_who_saw_one_side_of_a_pair_give_the_planted_effect(tmp_path):
     name = "managerial/framing"
-    found = answers(by_lists(name, 200), name, outputs=tmp_path).headlines.iloc[0]
-    assert found["n_people"] == 200 and "200 people" in found["detail"]
-    assert found["n_items"] == len(by_lists(name, 200)["item_id"].unique())
+    table = by_lists(name, 100)
+    found = answers(table, name, outputs=tmp_path).headlines.iloc[0]
+    assert found["n_people"] == 100 and "100 people" in found["detail"]
+    assert found["n_items"] == table["item_id"].nunique()
     asked = selected(cb.items(name), cb.paradigm(name).headline)
     planted = cb.headline(cb.effects(exact_trials("human", asked), asked)).iloc[0]["estimate"]
     assert 0 < found["ci_low"] < planted < found["ci_high"]
@@ -374,7 +374,7 @@ def covered(people, wordings, within, slopes, draws):
 @pytest.mark.slow
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("wordings", [1, 6, 36])
-@pytest.mark.parametrize("people", [30, 200, 500])
+@pytest.mark.parametrize("people", [30, 200])
 def test_intervals_cover(people, wordings, within):
     assert 0.93 <= covered(people, wordings, within, 0.3, 2000) <= 0.97
 
@@ -405,7 +405,7 @@ def ratings_covered(people, wordings, draws):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wordings", [1, 6, 36])
-@pytest.mark.parametrize("people", [30, 200, 500])
+@pytest.mark.parametrize("people", [30, 200])
 def test_intervals_of_ratings_cover(people, wordings):
     assert 0.93 <= ratings_covered(people, wordings, 1000) <= 0.97
 
@@ -481,12 +481,6 @@ def test_published_answers_of_people_give_their_figures(file, tmp_path):
     assert CliRunner().invoke(app, line).exit_code == 0
     found = cb.headline(out).set_index("paradigm")["estimate"]
     assert found.to_dict() == pytest.approx(effects, abs=0.006)
-    for name in effects:
-        line = ["run", "--model", "sim/human", "--paradigm", name, "--items", out]
-        said = CliRunner().invoke(app, [*line, "--outputs", out, "--no-reports"])
-        assert said.exit_code == 0, said.output
-    beside = compare(out).differences
-    assert set(beside["first"]) == {"sim/human"} and len(beside) == len(effects)
 
 
 @pytest.mark.parametrize("name", [each for files in SAMPLES.values() for each in files])

@@ -34,7 +34,7 @@ ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "pagliaro_2026
 needs_texts = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
 FACTS = shipped("data", "published", "pagliaro.parquet")
 NAMES = paradigms("published/pagliaro_*")
-EVERY_DAY = ("published/pagliaro_anchoring", "published/pagliaro_primacy")
+EVERY_DAY = ("published/pagliaro_primacy",)
 
 
 def of_sources(told):
@@ -118,6 +118,7 @@ def test_the_published_code_took_the_first_label_that_stands_alone():
         assert pagliaro.published_number(text) == number
 
 
+@pytest.mark.slow
 @needs_texts
 def test_the_texts_give_the_shipped_outcomes(repository):
     "As the script that made them computes them, and the counts of refusals, too."

@@ -134,6 +134,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow  # every day published answers of another archive are imported
 def test_both_readings_and_the_wording_lie_beside_the_answers(folder):
     with Folder(folder) as opened:
         found = requests(opened)
@@ -149,6 +150,7 @@ def test_both_readings_and_the_wording_lie_beside_the_answers(folder):
     assert len(declined) == 6 and declined["response"].str.startswith("I appreciate").all()
 
 
+@pytest.mark.slow
 def test_an_index_has_an_interval_for_these_prompts_and_bounds_of_its_refusals(folder):
     rows = effects_of(folder)
     mine = rows[(rows["participant"] == "claude-sonnet-4-6") & (rows["group"] == "all")]

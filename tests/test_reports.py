@@ -1,6 +1,7 @@
 "Reports follow what they are made from, and keep what their reader wrote."
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -20,12 +21,25 @@ ASKED = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path):
-    "Two participants in one paradigm, with reports."
-    outcome = run_study(make_study(**ASKED), tmp_path, jobs=2)
+@pytest.fixture(scope="module", autouse=True)
+def _in_this_process():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "IMPORTED", ())
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    "Two participants in one paradigm, with reports; copy it, do not change it."
+    outcome = run_study(make_study(**ASKED), place := tmp_path_factory.mktemp("made"))
     assert outcome.failed == [] and len(outcome.rendered) == 3
-    return tmp_path
+    return place
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    "The same to change."
+    return shutil.copytree(made, tmp_path / "folder")
 
 
 def names(written):
@@ -53,12 +67,11 @@ def test_what_a_reader_wrote_is_kept(folder):
 
 
 def test_a_report_that_fails_is_told_and_the_others_are_made(folder, monkeypatch):
-    made = rendering.write_report
+    write_report = rendering.write_report
 
     def write(template, place, parameters):
-        return "no ink" if "human" in str(place) else made(template, place, parameters)
+        return "no ink" if "human" in str(place) else write_report(template, place, parameters)
 
-    monkeypatch.setattr(rendering, "IMPORTED", ())  # in this process
     monkeypatch.setattr(rendering, "code_hash", lambda: "later code")  # all are out of date
     monkeypatch.setattr(rendering, "write_report", write)
     failed, written = render_reports(folder)

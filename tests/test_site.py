@@ -196,12 +196,12 @@ def hostile(tmp_path_factory):
     place = tmp_path_factory.mktemp("strangers")
     outputs, secret = place / "outputs", place / "private.txt"
     secret.write_text(SENTINEL)
-    for name in NAMES[:4]:
+    for name in NAMES[2:4]:
         asked = {"where": {"variant": "base"}, "outputs": outputs, "progress": False}
         said = f"{name}\n\nMy answer: A"  # so that there is something to compare
         run(lambda prompt, said=said: said, "classic/framing", name=name, reports=False, **asked)
     failed, written = render_reports(outputs)
-    assert failed == [] and len(written) == 5
+    assert failed == [] and len(written) == 3
     nbformat.write(stranger(secret), written[1])
     nbformat.write(stranger(secret), outputs / "reports" / "study.ipynb")
     return build_site(outputs, address="https://example.org/a site/").parent

@@ -28,25 +28,24 @@ def report_of(place, **asked):
 
 @pytest.fixture(scope="module")
 def biases(tmp_path_factory):
-    "Four simulated participants in three paradigms at two temperatures."
+    "Three simulated participants in three paradigms."
     return report_of(
         tmp_path_factory.mktemp("study"),
-        models=["sim/human", "sim/rational", "sim/mirror", "sim/noisy_rational"],
+        models=["sim/human", "sim/rational", "sim/mirror"],
         paradigms=["classic/anchoring", "classic/loss_aversion", "classic/sunk_cost"],
-        temperature=[0.5, 1.0],
     )
 
 
 def test_it_says_who_is_not_real_and_what_was_found(biases):
     assert "Simulated, with built-in effects" in biases
-    assert "8 participants in 3 paradigms" in biases
+    assert "3 participants in 3 paradigms" in biases
     for verdict in ("present", "reversed", "absent"):
         assert verdict in biases
 
 
 def test_each_participant_has_a_profile_beside_people(biases):
     profiles = biases.partition("Compared with people")[2].partition("Models and biases")[0]
-    assert profiles.count("sim/") == 8
+    assert profiles.count("sim/") == 3
 
 
 def test_what_was_not_asked_is_no_chapter(biases):
@@ -55,10 +54,10 @@ def test_what_was_not_asked_is_no_chapter(biases):
 
 @pytest.fixture(scope="module")
 def bets(tmp_path_factory):
-    "Three simulated participants, values and bets on a coin, in the published order."
+    "Two simulated participants, values and bets on a coin, in the published order."
     return report_of(
         tmp_path_factory.mktemp("bets"),
-        models=["sim/rational", "sim/type_only", "sim/position"],
+        models=["sim/rational", "sim/type_only"],
         paradigms=["bets/value", "bets/coin"],
         settings={"bets/*": {"orders": "published", "item_sets": ["published"]}},
     )
@@ -68,7 +67,7 @@ def test_both_bars_stand_above_the_accuracies(bets):
     table = bets[bets.index("participant | how asked | coin") :].splitlines()
     assert re.search(r"constant policy \| does not read the question \| 50%", table[1])
     assert re.search(r"which bets to take \| does not read the question \| 75%", table[2])
-    rows = {line.split(" | ")[0]: line for line in table[3:6]}
+    rows = {line.split(" | ")[0]: line for line in table[3:5]}
     assert "75% [66 to 82]" in rows["sim/type_only (simulated)"]
     # no error in questions about ten things is worth seven independent answers or so
     assert "100% [64 to 100]" in rows["sim/rational (simulated)"]

@@ -39,7 +39,7 @@ TINY = {
     "task": {"epochs": 2, "rate": 1e-3, "device": "cpu"},
 }
 GRID = {"item_sets": ["published", "fresh"], "orders": "published"}  # whose names they can read
-ASKED = {"paradigms": ["bets/coin"], "settings": {"bets/coin": GRID}}
+ASKED = {"paradigms": ["bets/coin"], "settings": {"bets/coin": GRID}, "max_prompts": 36}
 
 
 def tiny_study(*models, **training):
@@ -51,7 +51,8 @@ def tiny_study(*models, **training):
 def taught(tmp_path_factory):
     "Models of a study of one encoder that was trained on the coin; copy them, do not change them."
     place = tmp_path_factory.mktemp("taught")
-    assert train_encoders(tiny_study("encoder/small_bert@coin"), place).failed == []
+    done = run_study(tiny_study("encoder/small_bert@coin", "sim/rational"), place, reports=False)
+    assert done.failed == []
     return place / "models"
 
 
@@ -61,19 +62,13 @@ def of(models, name):
     return place
 
 
-def test_a_run_trains_what_is_missing_and_then_asks(tmp_path):
-    study = tiny_study("encoder/small_bert@coin", "sim/rational")
-    assert not (tmp_path / "models").exists()
-    first = run_study(study, tmp_path, reports=False)
-    assert first.failed == []
-    assert {cell["participant"] for cell in first.cells} == {
-        "encoder/small_bert@coin",
-        "sim/rational",
-    }
-    (weights,) = tmp_path.glob("models/*/small_bert@coin/model.safetensors")
+def test_a_run_trains_what_is_missing_and_then_asks(taught):
+    weights = of(taught, "small_bert@coin") / "model.safetensors"
     before = weights.stat().st_mtime_ns
-    again = run_study(study, tmp_path, reports=False)
-    assert [cell["asked"] for cell in again.cells] == [0, 0]
+    names = ["encoder/small_bert@coin", "sim/rational"]
+    again = run_study(tiny_study(*names), taught.parent, reports=False)
+    assert sorted(cell["participant"] for cell in again.cells) == names
+    assert all(cell["stored"] > 0 == cell["asked"] for cell in again.cells)
     assert weights.stat().st_mtime_ns == before
 
 

@@ -1,7 +1,7 @@
 """What the default designs can decide of participants with a bias, without one, and at random."""
 
 import pytest
-from tiers import KINDS, slow_but
+from tiers import FEW, KINDS, slow_but
 
 import cogbias as cb
 from cogbias.design import paradigm, paradigms
@@ -12,7 +12,7 @@ SMALL_IN_PEOPLE = ("choice/decoy",)
 OURS = [name for name in paradigms() if not name.startswith("published/")]
 
 
-@pytest.mark.parametrize("name", slow_but(KINDS, OURS))
+@pytest.mark.parametrize("name", slow_but(FEW, OURS))
 def test_a_default_design_decides(name, tmp_path):
     found = cb.run([*CAST], name, outputs=tmp_path, reports=False, progress=False).headlines
     said = dict(zip(found["participant"], found["verdict"]))
