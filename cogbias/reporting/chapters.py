@@ -157,7 +157,6 @@ class CellReport:
 
     paradigm: Paradigm
     name: str  # of the participant, as readers see it
-    participant: str  # its name
     simulated: bool
     items: pd.DataFrame
     trials: pd.DataFrame

@@ -16,7 +16,9 @@ import pandas as pd
 from ..design import Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
+from .cell import readable_of_asked
 from ..stats.adjusted import METHOD
+from ..stats.estimates import joined
 from ..tables import shipped
 from ..words import status_words
 
@@ -270,20 +272,19 @@ def trace_table(
     "For every measure: formula, module, source, and the answers behind it."
     contrasts = {each.measure: each for each in paradigm.contrasts}
     whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
-    methods, answers = whole["method"].fillna("–"), []
-    for contrast in whole["measure"].map(contrasts):
+    rows = []
+    for row in whole.to_dict("records"):
+        contrast, method = contrasts[row["measure"]], words_in(row, "method") or "–"
+        module, source = formula_source(method)
         conditions = ", ".join(filter(None, [contrast.treatment, contrast.control]))
         where = [f"{name}: {', '.join(map(str, each))}" for name, each in contrast.where.items()]
-        filters = [f"condition: {conditions}", *where, contrast.include]
-        answers.append("; ".join(filter(None, filters)))
-    return pd.DataFrame(
-        {
-            "measure": [contrasts[each].title for each in whole["measure"]],
-            "formula": methods,
-            "module": [formula_source(each)[0] for each in methods],
-            "source": [formula_source(each)[1] for each in methods],
-            "answers": answers,
-            "readable / asked": whole["n_valid"].map("{:,}".format)
-            + whole["n_trials"].map(" / {:,}".format),
-        }
-    )
+        rows.append(
+            {
+                "measure": contrast.title,
+                "formula": method,
+                "module": module,
+                "source": source,
+                "answers": joined(f"condition: {conditions}", *where, contrast.include),
+            }
+        )
+    return pd.DataFrame(rows).assign(**{"readable / asked": readable_of_asked(whole).to_numpy()})

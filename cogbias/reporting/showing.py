@@ -82,24 +82,22 @@ def tables_shown(
     lines: Sequence[str] = (),  # what a reader should know about them
 ) -> Shown:
     "Tables with their titles; long ones are cut, and the number of rows left out is given."
-    said, parts, pages = [], [], []
-    for title, table in tables.items():
-        cut = table.head(MOST_ROWS)
-        parts.append(f"{title}\n{_as_text(cut, None)}".strip())
-        pages.append((title, cut))
-        if len(table) > len(cut):
-            said.append(f"{title}: {len(table) - len(cut):,} more rows")
+    cuts = {title: table.head(MOST_ROWS) for title, table in tables.items()}
+    longer = {title: len(table) - MOST_ROWS for title, table in tables.items()}
+    said = [f"{title}: {count:,} more rows" for title, count in longer.items() if count > 0]
     said += lines
-    below = "".join(f"<li>{html.escape(line)}</li>" for line in said)
 
     def page() -> str:
         titled = [
-            f"<p><strong>{html.escape(title)}</strong></p>{html_table(cut)}" for title, cut in pages
+            f"<p><strong>{html.escape(title)}</strong></p>{html_table(cut)}"
+            for title, cut in cuts.items()
         ]
-        return f"{''.join(titled)}<ul>{below}</ul>"
+        below = [f"<li>{html.escape(line)}</li>" for line in said]
+        return f"{''.join(titled)}<ul>{''.join(below)}</ul>"
 
-    notes = ["\n".join(fill(line, WIDTH) for line in said)] if said else []
-    return Shown("\n\n".join([*parts, *notes]), page)
+    parts = [f"{title}\n{_as_text(cut, None)}".strip() for title, cut in cuts.items()]
+    notes = "\n".join(fill(line, WIDTH) for line in said)
+    return Shown("\n\n".join(filter(None, [*parts, notes])), page)
 
 # %% ../../nbs/reporting/09_showing.ipynb #6f81d6db
 _OPENS, _CLOSES = "\ufdd0", "\ufdd1"  # signs that no text has
