@@ -18,8 +18,8 @@ import pandas as pd
 from ..effects import words_in
 from ..effects.thresholds import NOT_BEST
 from .cell import shown_name
+from .claims import limits_words
 from ..stats.bets import BETS
-from ..stats.decisions import without_width
 from ..words import signed, status_words
 
 # %% ../../nbs/reporting/05_bets.ipynb #3921f2ca
@@ -78,11 +78,10 @@ def shown(
     "An estimate with its interval, or why there is none."
     if pd.isna(row["estimate"]):
         return f"– ({status_words(row['status'])})"
-    sign, limits = row["measure"] in _IN_POINTS, (row["ci_low"], row["ci_high"])
+    sign = row["measure"] in _IN_POINTS
     number = f"{_number(row['estimate'], sign)}{'' if sign else '%'}"
-    if any(map(pd.isna, limits)) or without_width(*limits):
-        return number
-    return f"{number} [{' to '.join(_number(each, sign) for each in limits)}]"
+    limits = limits_words({end: 100 * row[end] for end in ("ci_low", "ci_high")}, 0, sign)
+    return f"{number} [{limits}]" if limits else number
 
 # %% ../../nbs/reporting/05_bets.ipynb #8c07e15a
 CONSTANT = "the best constant policy"

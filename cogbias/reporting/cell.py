@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['AS_ASKED', 'TURNED', 'DISTANT', 'interval', 'intervals', 'shown_name', 'html_table', 'shown', 'prose',
-           'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials',
-           'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'of_every_kind', 'first_pair',
-           'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers',
-           'unreadable_answers', 'validity_table', 'readable_of_asked', 'position_table', 'caveats', 'headline_label',
-           'score_label', 'human_rows', 'human_table', 'comparison_note', 'familiar_note']
+           'headline_sentence', 'verdict_sentence', 'opening', 'estimated', 'summary_table', 'notes', 'headline_trials',
+           'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'first_pair', 'example_pair',
+           'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers',
+           'validity_table', 'readable_of_asked', 'position_table', 'caveats', 'headline_label', 'score_label',
+           'human_rows', 'human_table', 'comparison_note', 'familiar_note']
 
 # %% ../../nbs/reporting/02_cell.ipynb #188de06c
 import html
@@ -174,7 +174,7 @@ def opening(
         parts.append(f"**Simulated.** {said.planted}")
     one = UNITS[row["unit"]].one if row["unit"] in UNITS else ""
     facts = {"summary": paradigm.summary, "norm": paradigm.norm}
-    facts["positive"] = "; ".join(filter(None, [paradigm.positive, one]))
+    facts["positive"] = joined(paradigm.positive, one)
     parts.append(said.opening.format(**{gap: plain_words(fact) for gap, fact in facts.items()}))
     parts.append(
         f"**Data.** {row['n_valid']:,} of {row['n_trials']:,} answers readable; "
@@ -189,18 +189,26 @@ def _truth_contrasts(paradigm: Paradigm) -> list[Contrast]:
     return [each for each in shares if each.outcome == "right" and each.kind != "belief_difference"]
 
 
+def estimated(
+    effects: pd.DataFrame,  # effects of one participant in one paradigm
+    paradigm: Paradigm,  # whose contrasts
+) -> list[tuple[Contrast, dict[str, Any]]]:
+    "Every estimate of a contrast over all prompts, as a row of the effects table."
+    contrasts = {each.measure: each for each in paradigm.contrasts}
+    whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
+    return [(contrasts[row["measure"]], row) for row in whole.to_dict("records")]
+
+
 def summary_table(
     effects: pd.DataFrame,  # effects of one participant in one paradigm
     paradigm: Paradigm,  # whose contrasts
 ) -> pd.DataFrame:
     "Every contrast over all prompts: estimate, interval, test, and what it rests on."
     human, rows = human_reference(paradigm.name), []
-    contrasts = {each.measure: each for each in paradigm.contrasts}
     shares = _truth_contrasts(paradigm)
     beside = next(iter(likenesses(effects).values()), None)
-    whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
-    for row in whole.to_dict("records"):
-        contrast, unit = contrasts[row["measure"]], row["unit"]
+    for contrast, row in estimated(effects, paradigm):
+        unit = row["unit"]
         here = row["target"] == "F" and not row["replication"]
         text = claim(row).text.replace("+", "" if contrast in shares else "+")
         text += "" if unit == "probability" else f" ({unit})"
@@ -227,9 +235,11 @@ def notes(
     effects: pd.DataFrame,  # what was measured
 ) -> str:  # a markdown list
     "What each measure is, one line each."
-    there = [each for each in paradigm.contrasts if each.measure in set(effects["measure"])]
+    there = set(effects["measure"])
     return "\n".join(
-        f"- *{plain_words(each.title)}*: {plain_words(each.note)}." for each in there if each.note
+        f"- *{plain_words(each.title)}*: {plain_words(each.note)}."
+        for each in paradigm.contrasts
+        if each.note and each.measure in there
     )
 
 # %% ../../nbs/reporting/02_cell.ipynb #8107fa25
@@ -302,11 +312,10 @@ def accuracy_rows(
             continue
         sets = contrast.where.get("item_set", ())  # several: those that the headline may be of
         bars = {each: whole.get(f"{contrast.measure}_{each}") for each in _NAMES_OF_BARS}
-        lines.append(
-            {"label": f"{name}, {sets[0]} things" if len(sets) == 1 else name}
-            | {key: share[key] for key in ("estimate", "ci_low", "ci_high")}
-            | {each: row["estimate"] for each, row in bars.items() if row}
-        )
+        label = f"{name}, {sets[0]} things" if len(sets) == 1 else name
+        numbers = {key: share[key] for key in ("estimate", "ci_low", "ci_high")}
+        known = {each: row["estimate"] for each, row in bars.items() if row}
+        lines.append({"label": label, **numbers, **known})
     return pd.DataFrame(lines)
 
 # %% ../../nbs/reporting/02_cell.ipynb #66eda8ce
@@ -324,12 +333,8 @@ def level_rows(
     if headline.these_prompts:  # what one pair of prompts can tell is about these two
         rows = rows[rows["target"] == "F"]
     known = {level: f"{title} ({level})" for level, title in paradigm.level_titles.items()}
-    return rows.assign(
-        group=[
-            measures[measure] + known.get(group.partition("=")[2], group)
-            for measure, group in zip(rows["measure"], rows["group"])
-        ]
-    )
+    groups = [known.get(group.partition("=")[2], group) for group in rows["group"]]
+    return rows.assign(group=rows["measure"].map(measures).astype(object) + groups)
 
 
 def level_title_table(
@@ -342,16 +347,6 @@ def level_title_table(
     return pd.DataFrame({"name": names, "what it is about": about}).dropna()
 
 # %% ../../nbs/reporting/02_cell.ipynb #e5547f16
-def of_every_kind(
-    rows: pd.DataFrame,  # items about things, two by two
-) -> list[dict[str, Any]]:
-    "The first question of every type of bet, or of every template, about the same two things."
-    kind = next((name for name in ("kind", "template") if name in rows), "condition")
-    first, second = rows["cluster"], rows["crossed"].fillna("")  # empty where nothing crosses
-    alike = rows[(first == first.iloc[0]) & (second == second.iloc[0])]
-    return alike.drop_duplicates(kind).to_dict("records")
-
-
 def first_pair(
     rows: pd.DataFrame,  # of an items table
 ) -> pd.DataFrame:  # one row per condition
@@ -367,7 +362,10 @@ def example_pair(
     "One prompt per condition from the same pair; of a right answer, one per kind of question."
     rows = selected(items, contrast)
     if contrast.outcome == "right":
-        return of_every_kind(rows)
+        things = rows[["cluster", "crossed"]].fillna("")  # empty where nothing crosses
+        alike = rows[(things == things.iloc[0]).all(axis=1)]
+        kind = next(name for name in ("kind", "template", "condition") if name in rows)
+        return alike.drop_duplicates(kind).to_dict("records")
     pair = first_pair(rows)
     pair = pair.sort_values("condition", key=lambda each: each == contrast.treatment)
     return pair.to_dict("records")
@@ -400,12 +398,6 @@ def side_by_side(
         f'style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
     )
 
-# %% ../../nbs/reporting/02_cell.ipynb #8c872574
-def _meaning_of_option(offered: Mapping[str, Any]) -> str:
-    "What an option is in the design; a place on a scale is what it says."
-    role = offered["role"]
-    return offered["text"] if role.isdecimal() else role.replace("_", " ")
-
 # %% ../../nbs/reporting/02_cell.ipynb #68307545
 def _answers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
     "How a prompt was answered, with what every option is in the design, as escaped HTML."
@@ -421,7 +413,11 @@ def _answers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
         how = f"{{:.0f}} of {len(mine)} answers"
         given = readable["value"].map("{:,.10g}".format) if number else readable["choice"]
         found = given.value_counts()
-    words = {each["label"]: f"{each['label']} ({_meaning_of_option(each)})" for each in offered}
+    words = {}
+    for each in offered:  # a place on a scale is what it says
+        role = each["role"]
+        meaning = each["text"] if role.isdecimal() else role.replace("_", " ")
+        words[each["label"]] = f"{each['label']} ({meaning})"
     found = found.nlargest(6) if number else found.reindex(list(words), fill_value=0)
     lines = [f"{words.get(label, label)}: {how.format(each)}" for label, each in found.items()]
     return "<br>".join(map(html.escape, lines))
@@ -542,16 +538,16 @@ def validity_table(
             "measure": rows["measure"].map(names),
             "condition": rows["group"].str.removeprefix("condition="),
             "estimate [95% interval]": intervals(rows),
-            "readable / asked": readable_of_asked(rows),
+            "readable / asked": [readable_of_asked(row) for row in rows.to_dict("records")],
         }
     )
 
 
 def readable_of_asked(
-    rows: pd.DataFrame,  # of the effects table
-) -> pd.Series:
+    row: Mapping[str, Any],  # of the effects table
+) -> str:
     "How many answers could be read, and how many were asked for."
-    return rows["n_valid"].map("{:,}".format) + rows["n_trials"].map(" / {:,}".format)
+    return f"{row['n_valid']:,} / {row['n_trials']:,}"
 
 # %% ../../nbs/reporting/02_cell.ipynb #a8a2881f
 _OF_POSITIONS = {

@@ -105,17 +105,6 @@ def _beside_policies(report: "CellReport") -> None:
     )
 
 # %% ../../nbs/reporting/08_chapters.ipynb #efec4992
-def _had_for_nothing(report: "CellReport") -> None:
-    "Every share of right answers beside what is scored without reading the question."
-    heading("### Baselines that ignore the question")
-    show(
-        "The share of right answers under each ground truth, with its 95% interval, next to the "
-        "scores of policies that do not read the question. Parentheses give the unadjusted test "
-        "of the share against that score, followed by the policy."
-    )
-    show_table(words.accuracy_table(report.effects, report.paradigm))
-
-
 def _what_was_answered(report: "CellReport") -> None:
     "The numbers or positions that were answered, by condition."
     items, headline = report.items, report.paradigm.headline
@@ -202,7 +191,13 @@ class CellReport:
         show_table(words.summary_table(self.effects, self.paradigm))
         show(words.notes(self.paradigm, self.effects))
         if self.paradigm.headline.sense == "accuracy":
-            _had_for_nothing(self)
+            heading("### Baselines that ignore the question")
+            show(
+                "The share of right answers under each ground truth, with its 95% interval, next "
+                "to the scores of policies that do not read the question. Parentheses give the "
+                "unadjusted test of the share against that score, followed by the policy."
+            )
+            show_table(words.accuracy_table(self.effects, self.paradigm))
             return
         if self.paradigm.headline.outcome == "value":
             _what_was_answered(self)

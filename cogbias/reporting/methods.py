@@ -16,7 +16,7 @@ import pandas as pd
 from ..design import Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
-from .cell import readable_of_asked
+from .cell import estimated, readable_of_asked
 from ..stats.adjusted import METHOD
 from ..stats.estimates import joined
 from ..tables import shipped
@@ -270,11 +270,9 @@ def trace_table(
     paradigm: Paradigm,  # whose contrasts
 ) -> pd.DataFrame:
     "For every measure: formula, module, source, and the answers behind it."
-    contrasts = {each.measure: each for each in paradigm.contrasts}
-    whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
     rows = []
-    for row in whole.to_dict("records"):
-        contrast, method = contrasts[row["measure"]], words_in(row, "method") or "–"
+    for contrast, row in estimated(effects, paradigm):
+        method = words_in(row, "method") or "–"
         module, source = formula_source(method)
         conditions = ", ".join(filter(None, [contrast.treatment, contrast.control]))
         where = [f"{name}: {', '.join(map(str, each))}" for name, each in contrast.where.items()]
@@ -285,6 +283,7 @@ def trace_table(
                 "module": module,
                 "source": source,
                 "answers": joined(f"condition: {conditions}", *where, contrast.include),
+                "readable / asked": readable_of_asked(row),
             }
         )
-    return pd.DataFrame(rows).assign(**{"readable / asked": readable_of_asked(whole).to_numpy()})
+    return pd.DataFrame(rows)
