@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['READS', 'ONE_CONDITION', 'NO_WHOLE_PAIR', 'Found', 'Estimator', 'estimators', 'estimator_of', 'input_of',
-           'plain_number', 'only_condition_asked', 'effect_row', 'row_beside', 'no_cluster', 'unread', 'found_by',
-           'rows_of', 'without_p_value', 'towards_bias']
+           'plain_number', 'why_no_number', 'effect_row', 'row_beside', 'no_cluster', 'unread', 'found_by', 'rows_of',
+           'without_p_value', 'towards_bias']
 
 # %% ../../nbs/effects/01_registry.ipynb #b0000013
 from collections.abc import Callable, Mapping, Sequence
@@ -31,13 +31,13 @@ from ..tables import PACKAGE
 from ..words import Status
 
 # %% ../../nbs/effects/01_registry.ipynb #af71894e
-READS: dict[str, Callable[..., Any]] = {
+READS: dict[str, Callable[..., Rows]] = {
     "prompts": read_prompts,
     "numbers": read_numbers,
     "options": read_options,
     "pairs": read_pairs,
-    "participant": lambda answers, contrast: answers,
-    "readings": lambda answers, contrast: answers,  # with `published`, what others read
+    "participant": read_options,  # of all that the participant was asked in the suite
+    "readings": read_prompts,  # of answers with `published`, what others read
 }  # what an estimator may read
 
 
@@ -56,7 +56,7 @@ class Estimator:
     "How a kind of contrast is estimated."
 
     meaning: str  # what it estimates
-    estimate: Callable[[Contrast, Any], Estimate | Found]  # (contrast, what it reads) -> result
+    estimate: Callable[[Contrast, Rows], Estimate | Found]  # (contrast, what it reads) -> result
     reads: str = "prompts"  # one of READS
     factor: str | None = None  # it reads this column of the items
     bounded: bool = True  # the more answers speak for the bias, the larger it is
@@ -66,7 +66,7 @@ class Estimator:
     # clusters
     gap: Callable[..., Estimate] | None = None
     # the same for exactly these prompts, where it is known
-    these: Callable[[Contrast, Any], Estimate] | None = None
+    these: Callable[[Contrast, Rows], Estimate] | None = None
 
 
 @cache
@@ -89,7 +89,7 @@ def estimator_of(contrast: Contrast) -> Estimator:
 def input_of(
     contrast: Contrast,  # what is compared
     answers: Answered,  # of one participant
-) -> Any:
+) -> Rows:
     "What the estimator of a contrast reads."
     return READS[estimator_of(contrast).reads](answers, contrast)
 
@@ -111,23 +111,19 @@ def plain_number(
     return float(settled(value) if free_of_dust else value)
 
 
-def only_condition_asked(contrast: Contrast, rows: Rows) -> str:
-    "Which condition alone was asked and read, and which one not; empty where both were asked."
-    compared = {contrast.control, contrast.treatment}
-    asked = compared & {*rows.layout.column("condition")[rows.prompts]}
-    if None in compared or len(asked) != 1 or not rows.of.n_valid[rows.prompts].any():
-        return ""
-    (one,), (other,) = asked, compared - asked
-    return f"{ONE_CONDITION}: {one}, and not {other}"
-
-
-def _why_no_number(contrast: Contrast, rows: Rows) -> tuple[str, str]:
-    "Status and reason of a row without readable answers to compare."
-    if alone := only_condition_asked(contrast, rows):
-        return Status.NO_COUNTERPART.value, alone
-    condition, read = rows.layout.column("condition"), rows.of.n_valid[rows.prompts] > 0
-    compared = {contrast.treatment, contrast.control, *rows.levels("condition")} - {None}
-    if compared <= {*condition[rows.prompts[read]]}:
+def why_no_number(
+    contrast: Contrast,  # what is compared
+    rows: Rows,  # what was asked
+) -> tuple[str, str]:  # status, and the condition that alone was asked and read
+    "Why there are no readable answers to compare."
+    condition = rows.layout.column("condition")[rows.prompts]
+    asked, read = {*condition}, {*condition[rows.of.n_valid[rows.prompts] > 0]}
+    compared = {contrast.treatment, contrast.control}
+    lacking = compared - asked
+    if None not in compared and len(lacking) == 1 and read:
+        (one,), (other,) = compared & asked, lacking
+        return Status.NO_COUNTERPART.value, f"{ONE_CONDITION}: {one}, and not {other}"
+    if (compared | asked) - {None} <= read:
         return Status.INSUFFICIENT.value, ""  # there are answers, but none that can be compared
     return Status.NO_VALID_ANSWERS.value, ""
 
@@ -142,7 +138,7 @@ def effect_row(
     "A row of the effects table, with the counts behind it."
     items, status, detail = rows.prompts, found.status, found.detail
     if status == Status.NO_VALID_ANSWERS:
-        status, alone = _why_no_number(contrast, rows)
+        status, alone = why_no_number(contrast, rows)
         detail = alone or detail
     return {
         "measure": contrast.measure,
@@ -202,10 +198,10 @@ def unread(
 
 def found_by(
     contrast: Contrast,  # what is estimated
-    rows: Any,  # from `input_of`, or a part of it
+    rows: Rows,  # from `input_of`, or a part of it
 ) -> Found:
     "What the estimator of a contrast says of some answers."
-    if isinstance(rows, Rows) and not (rows["weight"] > 0).any():
+    if not (rows["weight"] > 0).any():
         return Found(unread(contrast, rows), rows)
     found = estimator_of(contrast).estimate(contrast, rows)
     return Found(found, rows) if isinstance(found, Estimate) else found
