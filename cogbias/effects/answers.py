@@ -390,10 +390,9 @@ def read_options(
     contrast: Contrast,  # what is compared
 ) -> Rows:  # p and logits, shape (prompts, places), and weight
     "What every answered prompt that the contrast speaks about says of each of its options."
-    asked = answers.asked(contrast)
-    p, logits = (answers.means(each)[asked] for each in (answers.p, answers.logits))
-    weight = answers.n_valid[asked] / answers.n_trials[asked]
-    return Rows(answers, asked, p=p, logits=logits, weight=weight)
+    rows = asked_rows(answers, contrast)
+    p, logits = (answers.means(each)[rows.item] for each in (answers.p, answers.logits))
+    return rows.having(p=p, logits=logits)
 
 
 def _right_prompts(answers: Answered, contrast: Contrast) -> Rows:
@@ -419,28 +418,24 @@ def read_numbers(
     "One row per number of every readable answer; one without weight for a prompt that has none."
     layout, item = answers.layout, answers.item
     asked = layout.selected(contrast)[item]
-    behind, p = layout.option_value, answers.p
+    behind, p = layout.option_value[item], answers.p
     if contrast.outcome == "role":
-        behind = layout.points(contrast.score, np.nan)
-        p = np.where(np.isnan(behind[item]), 0.0, p)
-    trial, place = np.nonzero((p > 0) & asked[:, None])
-    listed = np.bincount(trial, minlength=len(item)) > 0
-    in_words = answers.ok & ~listed & ~np.isnan(answers.value)
-    plain = np.where(in_words, answers.value, np.nan)
-    n_valid = answers.n_valid
+        behind = layout.points(contrast.score, np.nan)[item]
+        p = np.where(np.isnan(behind), 0.0, p)
+    plain, n_valid = answers.value, answers.n_valid
+    in_words = answers.ok & ~(p > 0).any(axis=1) & ~np.isnan(plain)
     if fill is not None:
-        plain, in_words = np.where(answers.ok, plain, fill[item]), in_words | ~answers.ok
-        n_valid = answers.n_trials
-    told = np.flatnonzero(in_words & asked)
-    given = np.concatenate([item[trial], item[told]])
+        plain, n_valid = np.where(answers.ok, plain, fill[item]), answers.n_trials
+        in_words |= ~answers.ok
+    number, chance = np.column_stack([behind, plain]), np.column_stack([p, in_words])
+    trial, place = np.nonzero(np.where(asked[:, None], chance, 0.0) > 0)
+    given = item[trial]
     unread = np.setdiff1d(item[asked], given)
-    chances = np.concatenate([p[trial, place], np.ones(len(told))]) / n_valid[given]
-    numbers = np.concatenate([behind[item[trial], place], plain[told]])
     rows = Rows(
         answers,
-        np.concatenate([given, unread]),
-        value=np.append(numbers, np.full(len(unread), np.nan)),
-        weight=np.append(chances, np.zeros(len(unread))),
+        np.append(given, unread),
+        value=np.append(number[trial, place], np.full(len(unread), np.nan)),
+        weight=np.append(chance[trial, place] / n_valid[given], np.zeros(len(unread))),
     )
     return with_enough(rows, contrast, rows.n_valid)
 

@@ -24,11 +24,12 @@ from cogbias.effects.answers import (
     second_unit,
 )
 from cogbias.effects.registry import (
+    READ_MORE,
     effect_row,
     estimator_of,
     found_by,
     input_of,
-    rows_of,
+    row_beside,
     unread,
     without_p_value,
 )
@@ -51,7 +52,7 @@ def contrast_rows(
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "The rows of one contrast: over all its prompts, and per level of the factors it repeats by."
     read = input_of(contrast, answers)
-    groups = {"all": read} if len(read) else {}
+    groups = {"all": read} if len(read) or estimator_of(contrast).reads in READ_MORE else {}
     for factor in contrast.by:
         free = {name: levels for name, levels in contrast.where.items() if name != factor}
         whole = input_of(replace(contrast, where=free), answers)
@@ -59,7 +60,10 @@ def contrast_rows(
             groups[f"{factor}={level}"] = whole.part(whole.at(factor, level))
     rows = []
     for group, part in groups.items():
-        rows += rows_of(contrast, found_by(contrast, part), group)
+        found = found_by(contrast, part)
+        rows.append(effect_row(contrast, found.rows, found.main, group, smallest=found.smallest))
+        for ending, each in found.beside.items() if group == "all" else ():
+            rows.append(row_beside(contrast, found.rows, f"{contrast.measure}_{ending}", each))
     if contrast.these_prompts:
         rows += [_these_row(contrast, part, group) for group, part in groups.items()]
     for row in rows:

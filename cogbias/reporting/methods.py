@@ -16,7 +16,7 @@ import pandas as pd
 from ..design import Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
-from .cell import estimated, readable_of_asked
+from .cell import estimated, headline_trials, readable_of_asked
 from ..stats.adjusted import METHOD
 from ..stats.estimates import joined
 from ..tables import shipped
@@ -225,10 +225,10 @@ def methods_paragraph(
     version: str = "",  # of cogbias
 ) -> str:  # markdown: the paragraph, then its references
     "What was done, fit for a paper, with citations."
-    row, asked = effects.iloc[0].to_dict(), selected(items, paradigm.headline)
+    row = effects.iloc[0].to_dict()
     sentences = [
         _asked_sentence(items, paradigm, f"{name} was"),
-        _answers_sentence(trials[trials["item_id"].isin(asked["item_id"])]),
+        _answers_sentence(headline_trials(trials, items, paradigm)),
         _estimate_sentence(row, paradigm),
         _decision_sentence(row, analysis),
         f"Computed with cogbias {version}".rstrip() + ".",
