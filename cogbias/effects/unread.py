@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Answered, Layout, Rows, score_range
+from .answers import Answered, Layout, Rows, read_pairs, score_range
 from cogbias.effects.registry import (
     READS,
     Estimator,
@@ -85,17 +85,6 @@ def _raises_effect(contrast: Contrast, layout: Layout, kind: Estimator) -> np.nd
     return sign > 0
 
 
-def _furthest(contrast: Contrast, answers: Answered, kind: Estimator, up: bool) -> Any:
-    "What stands for an unreadable answer; None where that is not known."
-    layout = answers.layout
-    if kind.reads == "pairs":
-        return 1.0 if up else -1.0
-    low, high = layout.ends if contrast.outcome == "value" else score_range(contrast)
-    filled = np.where(_raises_effect(contrast, layout, kind) == up, high, low)
-    missing = answers.item[~answers.ok & layout.selected(contrast)[answers.item]]
-    return None if np.isnan(filled[missing]).any() else filled
-
-
 def _lose_a_cluster(contrast: Contrast, rows: Rows, kind: Estimator) -> bool:
     "Whether a cluster has no number though both conditions were asked, as the log of 0 has none."
     if kind.reads != "numbers" or kind.clusters is None:
@@ -146,13 +135,17 @@ _NO_END = "unreadable answers could move this measure without limit, so there is
 
 def _bound(contrast: Contrast, answers: Answered, asked: Rows, up: bool) -> Estimate:
     "The headline with something in the place of every unreadable answer."
-    kind = estimator_of(contrast)
+    kind, layout = estimator_of(contrast), answers.layout
     if not asked.n_valid.any() and contrast.outcome != "right":
         return unread(contrast, asked)
     if not (kind.bounded and kind.reads in ("prompts", "numbers", "pairs")):
         return nothing(Status.UNDEFINED.value, _UNKNOWN)
-    fill = _furthest(contrast, answers, kind, up)
-    filled = None if fill is None else READS[kind.reads](answers, contrast, fill)
-    if filled is None or _lose_a_cluster(contrast, filled, kind):
+    if kind.reads == "pairs":
+        return found_by(contrast, read_pairs(answers, contrast, 1.0 if up else -1.0)).main
+    low, high = layout.ends if contrast.outcome == "value" else score_range(contrast)
+    fill = np.where(_raises_effect(contrast, layout, kind) == up, high, low)
+    filled = READS[kind.reads](answers, contrast, fill)
+    missing = answers.item[~answers.ok & layout.selected(contrast)[answers.item]]
+    if np.isnan(fill[missing]).any() or _lose_a_cluster(contrast, filled, kind):
         return nothing(Status.UNDEFINED.value, _NO_END)
     return found_by(contrast, filled).main
