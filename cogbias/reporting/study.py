@@ -63,7 +63,7 @@ def common_effects(
     table = table.drop_duplicates([*cell, "variant"], ignore_index=True)
     said = heads.set_index(cell)[["verdict", "status"]].rename(columns={"status": "of_headline"})
     facts = pd.DataFrame.from_dict(people, "index", columns=["model", "temperature"])
-    table = table.drop(columns="verdict", errors="ignore").join(said, cell)
+    table = table.drop(columns="verdict").join(said, cell)
     table = table.join(facts, "participant").fillna({"model": table["participant"]})
     by_place = table["of_headline"].isin(BY_PLACE)
     table["status"] = table["of_headline"].where(by_place, table["status"])
