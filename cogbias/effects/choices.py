@@ -26,6 +26,7 @@ from cogbias.stats.adjusted import (
     flag_numbers,
 )
 from cogbias.stats.clusters import (
+    Blocks,
     CodedDifferences,
     cluster_blocks,
     coded_differences,
@@ -88,9 +89,9 @@ class ClusterEffects(NamedTuple):
         return len(set(self.table["cluster"]))
 
     @property
-    def share(self) -> np.ndarray:
-        "What the difference of every cluster counts in the mean."
-        return cluster_blocks(self.table, self.weights).share
+    def blocks(self) -> Blocks:
+        "Their mean over strata, and what the difference of every cluster counts in it."
+        return cluster_blocks(self.table, self.weights)
 
     def why_none(self, contrast: Contrast) -> str:
         "Why they give no mean; empty where they give one."
@@ -147,8 +148,7 @@ def score_clusters(
 def _over_clusters(contrast: Contrast, found: ClusterEffects, test: bool) -> Estimate:
     "The estimate over clusters; shares keep to their range, numbers have none."
     if found.reach is None:
-        blocks = cluster_blocks(found.table, found.weights)
-        return flag_numbers(over_blocks(blocks), found.table["difference"])
+        return flag_numbers(over_blocks(found.blocks), found.table["difference"])
     return adjusted_cluster_interval(found.table, found.weights, score_range(contrast), test=test)
 
 
@@ -190,7 +190,7 @@ def coefficients(
     "What every row adds to the mean of differences."
     units = len(rows.layout.unit[1])
     of_cluster = np.zeros(units)
-    of_cluster[shown.table["unit"]] = shown.share
+    of_cluster[shown.table["unit"]] = shown.blocks.share
     treated = rows.at("condition", contrast.treatment)
     side = rows.unit + np.where(treated, 0, units)
     total = np.bincount(side, rows["weight"], 2 * units)[side]

@@ -84,7 +84,7 @@ DRAWS = 400  # samples of people, drawn with replacement
 
 def _mean_shown(shown: ClusterEffects) -> float:
     "The mean of what clusters show, over strata that are weighted equally; nan without clusters."
-    return float(shown.share @ shown.table["difference"]) if shown.clusters else np.nan
+    return float(shown.blocks.mean.sum()) if shown.clusters else np.nan
 
 
 def _people_drawn_again(contrast: Contrast, rows: Rows, shown: ClusterEffects) -> Estimate:
@@ -102,7 +102,7 @@ def _people_drawn_again(contrast: Contrast, rows: Rows, shown: ClusterEffects) -
 
 def _answers_drawn_again(contrast: Contrast, rows: Rows, shown: ClusterEffects) -> Estimate:
     "A measure of medians of these clusters, with its spread over samples of each prompt's answers."
-    units, share = shown.table["unit"], contrast.direction * shown.share
+    units, share = shown.table["unit"], contrast.direction * shown.blocks.share
     treated, read = rows.at("condition", contrast.treatment), rows["weight"] > 0
     places = [
         np.flatnonzero(read & (rows.unit == unit) & (treated == side))
