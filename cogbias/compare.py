@@ -25,12 +25,11 @@ from .design import PEOPLE, Contrast, Paradigm, names_kept, paradigm
 from cogbias.effects.answers import (
     Answered,
     Layout,
-    Rows,
     asked_rows,
 )
 from .effects.choices import gap_of_clusters
 from .effects.familiar import familiar_row
-from .effects.registry import estimator_of, found_by, input_of, only_condition_asked
+from .effects.registry import estimator_of, found_by, input_of, why_no_number
 from cogbias.effects.places import (
     MOST_BY_PLACE,
     most_by_place,
@@ -65,7 +64,7 @@ def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where ther
 
 def _why_no_effect(contrast: Contrast, answers: Answered) -> str:
     "Why somebody has no effect."
-    alone = only_condition_asked(contrast, asked_rows(answers, contrast))
+    _, alone = why_no_number(contrast, asked_rows(answers, contrast))
     return alone or "too few readable answers in a condition"
 
 
@@ -171,7 +170,6 @@ LEAST_SHARE = 0.5  # of the prompts that anybody answered readably; with fewer t
 def _readable(contrast: Contrast, answers: Answered) -> np.ndarray:
     "Which prompts an effect may rest on, shape (items,); of a pair both were answered readably."
     rows = input_of(contrast, answers)
-    rows = rows if isinstance(rows, Rows) else asked_rows(answers, contrast)
     return np.isin(np.arange(len(answers.layout)), rows.part(rows["weight"] > 0).prompts)
 
 

@@ -11,7 +11,6 @@ from cogbias.effects.answers import (  # noqa: F401
     Layout,
     Rows,
     answered,
-    favoured_options,
     read_numbers,
     read_options,
     read_pairs,

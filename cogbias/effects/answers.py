@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NOT_READ', 'Layout', 'Answered', 'answered', 'Rows', 'second_unit', 'asked_rows', 'score_range', 'with_enough',
-           'read_prompts', 'read_options', 'favoured_options', 'read_numbers', 'by_value', 'read_pairs']
+           'scores_of_answers', 'read_prompts', 'read_options', 'read_numbers', 'by_value', 'read_pairs']
 
 # %% ../../nbs/effects/00_answers.ipynb #b0000003
 from collections.abc import Mapping
@@ -42,14 +42,14 @@ class Layout:
         # role of every option as a position in roles, -1 where there is none, shape (items,
         # options)
         self.roles = tuple(dict.fromkeys(each["role"] for shown in options for each in shown))
+        self.code_of_role = {name: number for number, name in enumerate(self.roles)}
         self.role = np.full((len(options), self.shown.max(initial=0)), -1)
         self.option_value = np.full(self.role.shape, np.nan)  # nan where there is none
-        place = {name: number for number, name in enumerate(self.roles)}
         for row, shown in enumerate(options):
-            self.role[row, : len(shown)] = [place[each["role"]] for each in shown]
+            self.role[row, : len(shown)] = [self.code_of_role[each["role"]] for each in shown]
             values = [np.nan if each["value"] is None else each["value"] for each in shown]
             self.option_value[row, : len(shown)] = values
-        self._asked = items[[name for name in ("content", *RANGE) if name in items]]
+        self._asked = items[[name for name in ("item_id", "content", *RANGE) if name in items]]
         self._codes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def __len__(self) -> int:
@@ -86,17 +86,15 @@ class Layout:
     @cached_property
     def right(self) -> np.ndarray:
         "Whether an option has the role that its item's column `right` names (items, options)."
-        place = {name: number for number, name in enumerate(self.roles)}
-        named = np.array([place.get(name, -2) for name in self.column("right").tolist()], int)
+        named = [self.code_of_role.get(name, -2) for name in self.column("right").tolist()]
+        named = np.array(named, int)
         return self.role == named[:, None]
 
     @cached_property
     def ends(self) -> np.ndarray:
         "Smallest and largest number that counts as an answer, nan where open, shape (2, items)."
         given = [answer_range(each) for each in self._asked.to_dict("records")]
-        ends = np.full((2, len(self)), np.nan)
-        if len(self._asked.columns):
-            ends = np.array(given, float).reshape(-1, 2).T  # None becomes nan
+        ends = np.array(given, float).reshape(-1, 2).T  # None becomes nan
         offered = np.stack(
             [
                 np.fmin.reduce(self.option_value, axis=1, initial=np.nan),
@@ -152,11 +150,6 @@ class Answered:
     published: "Answered | None" = field(default=None, repr=False)
 
     @cached_property
-    def all_exact(self) -> bool:
-        "Whether this participant gave exact distributions throughout."
-        return bool(self.exact.all())
-
-    @cached_property
     def n_trials(self) -> np.ndarray:
         "How many answers every item has, shape (items,)."
         return np.bincount(self.item, minlength=len(self.layout))
@@ -165,11 +158,6 @@ class Answered:
     def n_valid(self) -> np.ndarray:
         "How many of them could be read, shape (items,)."
         return np.bincount(self.item, self.ok, len(self.layout)).astype(int)
-
-    @cached_property
-    def sampled(self) -> np.ndarray:
-        "Whether an item has an answer that is no exact distribution, shape (items,)."
-        return np.bincount(self.item, ~self.exact, len(self.layout)) > 0
 
     def asked(self, contrast: Contrast) -> np.ndarray:
         "The items that were answered and that a contrast speaks about, by their rows."
@@ -290,14 +278,9 @@ class Rows:
         return self.layout.unit[0][self.item]
 
     @property
-    def all_exact(self) -> bool:
-        "Whether the participant gave exact distributions throughout."
-        return self.of.all_exact
-
-    @property
     def exact(self) -> bool:
         "Whether all answers to these prompts are exact distributions."
-        return not self.of.sampled[self.item].any()
+        return bool(self.of.exact[np.isin(self.of.item, self.item)].all())
 
     @property
     def n_trials(self) -> np.ndarray:
@@ -363,6 +346,18 @@ def with_enough(
     return rows.having(weight=np.where(answers[side] >= contrast.fewest - 1e-9, rows["weight"], 0))
 
 
+def scores_of_answers(
+    answers: Answered,  # of one participant
+    contrast: Contrast,  # what is compared, if nothing is right or wrong
+) -> tuple[np.ndarray, np.ndarray]:  # shape (trials,) each
+    "What every answer adds to the score of its prompt, and how much of it counts."
+    if contrast.outcome == "value":
+        return np.where(answers.ok, answers.value, 0.0), answers.ok.astype(float)
+    earned, counts = contrast.score, dict.fromkeys(contrast.score, 1.0)
+    points = [answers.layout.points(each)[answers.item] for each in (earned, counts)]
+    return tuple((answers.p * each).sum(axis=1) for each in points)
+
+
 def read_prompts(
     answers: Answered,  # of one participant
     contrast: Contrast,  # what is compared
@@ -380,12 +375,7 @@ def read_prompts(
             return rows
         filled = score + fill[asked] * (1 - weight)
         return Rows(answers, asked, score=filled, weight=np.ones(len(asked)))
-    if contrast.outcome == "role":
-        total = (answers.p * layout.points(contrast.score)[answers.item]).sum(axis=1)
-        counts = layout.points(dict.fromkeys(contrast.score, 1.0))
-        weight = (answers.p * counts[answers.item]).sum(axis=1)
-    else:
-        total, weight = np.where(answers.ok, answers.value, 0.0), answers.ok.astype(float)
+    total, weight = scores_of_answers(answers, contrast)
     if fill is not None:
         total = np.where(answers.ok, total, fill[answers.item])
         weight = np.where(answers.ok, weight, 1.0)
@@ -400,25 +390,17 @@ def read_options(
     contrast: Contrast,  # what is compared
 ) -> Rows:  # p and logits, shape (prompts, places), and weight
     "What every answered prompt that the contrast speaks about says of each of its options."
-    asked = answers.asked(contrast)
-    p, logits = (answers.means(each)[asked] for each in (answers.p, answers.logits))
-    weight = answers.n_valid[asked] / answers.n_trials[asked]
-    return Rows(answers, asked, p=p, logits=logits, weight=weight)
-
-
-def favoured_options(
-    rows: Rows,  # from read_options
-    contrast: Contrast,  # what is compared
-) -> np.ndarray:  # shape (prompts, places); options that tie share, or the first of them has all
-    "Which option every prompt got as its answer, whatever the probability of it."
-    return standard_choice(rows["p"], contrast.replication)
+    rows = asked_rows(answers, contrast)
+    p, logits = (answers.means(each)[rows.item] for each in (answers.p, answers.logits))
+    return rows.having(p=p, logits=logits)
 
 
 def _right_prompts(answers: Answered, contrast: Contrast) -> Rows:
-    "Whether the favored option of every prompt is the right one."
+    "Whether the favored option of every prompt is the right one; options that tie share."
     rows = read_options(answers, contrast)
     right, read = rows.layout.right[rows.item], rows["weight"] > 0
-    favoured = np.where(right, favoured_options(rows, contrast), 0.0).sum(axis=1)
+    favoured = standard_choice(rows["p"], first=contrast.replication)
+    favoured = np.where(right, favoured, 0.0).sum(axis=1)
     return Rows(
         answers,
         rows.item,
@@ -436,28 +418,24 @@ def read_numbers(
     "One row per number of every readable answer; one without weight for a prompt that has none."
     layout, item = answers.layout, answers.item
     asked = layout.selected(contrast)[item]
-    behind, p = layout.option_value, answers.p
+    behind, p = layout.option_value[item], answers.p
     if contrast.outcome == "role":
-        behind = layout.points(contrast.score, np.nan)
-        p = np.where(np.isnan(behind[item]), 0.0, p)
-    trial, place = np.nonzero((p > 0) & asked[:, None])
-    listed = np.bincount(trial, minlength=len(item)) > 0
-    in_words = answers.ok & ~listed & ~np.isnan(answers.value)
-    plain = np.where(in_words, answers.value, np.nan)
-    n_valid = answers.n_valid
+        behind = layout.points(contrast.score, np.nan)[item]
+        p = np.where(np.isnan(behind), 0.0, p)
+    plain, n_valid = answers.value, answers.n_valid
+    in_words = answers.ok & ~(p > 0).any(axis=1) & ~np.isnan(plain)
     if fill is not None:
-        plain, in_words = np.where(answers.ok, plain, fill[item]), in_words | ~answers.ok
-        n_valid = answers.n_trials
-    told = np.flatnonzero(in_words & asked)
-    given = np.concatenate([item[trial], item[told]])
+        plain, n_valid = np.where(answers.ok, plain, fill[item]), answers.n_trials
+        in_words |= ~answers.ok
+    number, chance = np.column_stack([behind, plain]), np.column_stack([p, in_words])
+    trial, place = np.nonzero(np.where(asked[:, None], chance, 0.0) > 0)
+    given = item[trial]
     unread = np.setdiff1d(item[asked], given)
-    chances = np.concatenate([p[trial, place], np.ones(len(told))]) / n_valid[given]
-    numbers = np.concatenate([behind[item[trial], place], plain[told]])
     rows = Rows(
         answers,
-        np.concatenate([given, unread]),
-        value=np.append(numbers, np.full(len(unread), np.nan)),
-        weight=np.append(chances, np.zeros(len(unread))),
+        np.append(given, unread),
+        value=np.append(number[trial, place], np.full(len(unread), np.nan)),
+        weight=np.append(chance[trial, place] / n_valid[given], np.zeros(len(unread))),
     )
     return with_enough(rows, contrast, rows.n_valid)
 

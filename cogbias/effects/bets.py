@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['BELIEF_TEMPLATE', 'ESTIMATORS', 'are_published_questions', 'things_of_questions', 'question_mean', 'Bar',
-           'kind_words', 'bars_of', 'bars', 'tested_against', 'rows_beside', 'accuracy', 'prompts_left_out',
-           'accuracy_difference', 'by_role', 'belief_accuracy', 'belief_gain']
+           'kind_words', 'bars_of', 'bars', 'tested_against', 'rows_beside', 'accuracy', 'with_unread',
+           'prompts_left_out', 'accuracy_difference', 'by_role', 'belief_accuracy', 'belief_gain']
 
 # %% ../../nbs/effects/05_bets.ipynb #b6e7829b
 from collections.abc import Callable, Mapping
@@ -247,6 +247,11 @@ _ALL_RIGHT = (
 )
 
 
+def with_unread(rows: Rows, part: Rows) -> Rows:
+    "The prompts of a part, and those that could not be read."
+    return rows.part(np.isin(rows.item, part.item) | (rows["weight"] == 0))
+
+
 def prompts_left_out(rows: Rows, part: Rows) -> str:
     "How many prompts are left out."
     lost = len(rows) - len(part)
@@ -283,8 +288,7 @@ def by_role(
     layout, by_place = rows.layout, rows["p"] if by_place is None else by_place
     columns = {}
     for name in options:
-        code = layout.roles.index(name) if name in layout.roles else -2
-        there = layout.role[rows.item] == code
+        there = layout.role[rows.item] == layout.code_of_role.get(name, -2)
         score = np.where(there, by_place, -np.inf).max(axis=1, initial=-np.inf)
         columns[name] = np.where(there.any(axis=1), score, np.nan)
     return pd.DataFrame(columns)
@@ -310,12 +314,12 @@ def _own_values(
 
 def _by_beliefs(
     contrast: Contrast,
-    answers: Answered,
+    asked: Rows,  # from read_options; bets, of all the paradigms that were asked
     estimate: Callable[[Rows, np.ndarray, np.ndarray], Estimate],  # rows, own credit, authors'
 ) -> Found:
     "An estimate over the bets about whose pair the participant has a belief."
-    asked = read_options(answers, contrast)
-    if answers.paradigm and answers.paradigm in asked.levels("paradigm"):
+    answers = asked.of
+    if answers.paradigm in asked.levels("paradigm"):
         asked = asked.part(asked.at("paradigm", answers.paradigm))
     rows = asked.part(asked["weight"] > 0)
     scores, belief = by_role(rows, BET_OPTIONS), _own_values(answers, contrast.include)
@@ -339,8 +343,8 @@ def _by_beliefs(
         )
     part = rows.part(there)
     found = estimate(part, own[there], authors[there])
-    counted = asked.part(np.isin(asked.item, part.item) | (asked["weight"] == 0))
-    return Found(replace(found, detail=joined(words, found.detail)), counted)
+    found = replace(found, detail=joined(words, found.detail))
+    return Found(found, with_unread(asked, part))
 
 
 _UNKNOWN = "unknown"
@@ -351,7 +355,7 @@ _NO_KEY = {
 }  # belief by which no bet is right -> why
 
 # %% ../../nbs/effects/05_bets.ipynb #9f25cbc8
-def belief_accuracy(contrast: Contrast, answers: Answered) -> Found:
+def belief_accuracy(contrast: Contrast, rows: Rows) -> Found:
     "Share of bets that are right by what the participant itself said of the values."
     chance = 1 / len(BET_OPTIONS)
 
@@ -359,13 +363,13 @@ def belief_accuracy(contrast: Contrast, answers: Answered) -> Found:
         guess = Bar("guessing", np.full(len(own), chance), chance)
         return _share_against(part, own, guess)[contrast.unit == ACCURACY_GAIN]
 
-    return _by_beliefs(contrast, answers, against_guessing)
+    return _by_beliefs(contrast, rows, against_guessing)
 
 
-def belief_gain(contrast: Contrast, answers: Answered) -> Found:
+def belief_gain(contrast: Contrast, rows: Rows) -> Found:
     "How much more often bets are right by one's own values than by those of the authors."
     difference = partial(_paired_difference, what="bca minus acc")
-    return _by_beliefs(contrast, answers, difference)
+    return _by_beliefs(contrast, rows, difference)
 
 # %% ../../nbs/effects/05_bets.ipynb #4712c0ce
 _ACCURACIES = {

@@ -4,18 +4,17 @@
 
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_choices', 'constant_policies', 'ClusterEffects',
-           'shown_by_clusters', 'checked_numbers', 'score_clusters', 'clusters_left_out', 'gap_of_clusters',
-           'coefficients', 'over_people', 'difference', 'pooled', 'for_these', 'these_prompts', 'signal_shift',
-           'accuracy']
+           'shown_by_clusters', 'checked_numbers', 'score_clusters', 'gap_of_clusters', 'coefficients', 'over_people',
+           'difference', 'pooled', 'for_these', 'these_prompts', 'signal_shift', 'accuracy']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ..design import Contrast
 from .answers import Rows, score_range, second_unit
@@ -27,6 +26,7 @@ from cogbias.stats.adjusted import (
     flag_numbers,
 )
 from cogbias.stats.clusters import (
+    Blocks,
     CodedDifferences,
     cluster_blocks,
     coded_differences,
@@ -88,6 +88,11 @@ class ClusterEffects(NamedTuple):
         "How many clusters there are; one name is one cluster, in all strata."
         return len(set(self.table["cluster"]))
 
+    @property
+    def blocks(self) -> Blocks:
+        "Their mean over strata, and what the difference of every cluster counts in it."
+        return cluster_blocks(self.table, self.weights)
+
     def why_none(self, contrast: Contrast) -> str:
         "Why they give no mean; empty where they give one."
         empty = self.lacking(self.table["stratum"])
@@ -100,8 +105,10 @@ class ClusterEffects(NamedTuple):
     def left_out(self, contrast: Contrast, rows: Rows) -> str:
         "Which clusters and strata were asked and have no part in the mean."
         lost = [name for name in rows.levels("stratum") if name not in set(self.table["stratum"])]
-        strata = f"the mean excludes {' and '.join(lost)}" if lost else ""
-        return joined(clusters_left_out(contrast, self.dropped), strata)
+        strata = f"the mean excludes {' and '.join(lost)}" if lost and self.clusters else ""
+        few = f": fewer than {contrast.fewest} readable answers that count in a condition"
+        said = f"{self.dropped} clusters lack this measure{few if contrast.fewest > 1 else ''}"
+        return joined(said if self.dropped else "", strata)
 
 
 def shown_by_clusters(
@@ -138,19 +145,10 @@ def score_clusters(
     return shown_by_clusters(contrast, rows, found, contrast.weights, reach)
 
 
-def clusters_left_out(contrast: Contrast, dropped: int) -> str:  # empty where there is none
-    "How many clusters are left out, and why."
-    if not dropped:
-        return ""
-    few = f": fewer than {contrast.fewest} readable answers that count in a condition"
-    return f"{dropped} clusters lack this measure{few if contrast.fewest > 1 else ''}"
-
-
 def _over_clusters(contrast: Contrast, found: ClusterEffects, test: bool) -> Estimate:
     "The estimate over clusters; shares keep to their range, numbers have none."
     if found.reach is None:
-        blocks = cluster_blocks(found.table, found.weights)
-        return flag_numbers(over_blocks(blocks), found.table["difference"])
+        return flag_numbers(over_blocks(found.blocks), found.table["difference"])
     return adjusted_cluster_interval(found.table, found.weights, score_range(contrast), test=test)
 
 
@@ -190,11 +188,9 @@ def coefficients(
     shown: ClusterEffects,  # of them
 ) -> np.ndarray:  # shape (n,); 0 where a row has no part
     "What every row adds to the mean of differences."
-    strata, units = shown.table["stratum"], len(rows.layout.unit[1])
-    size = Counter(strata)
-    across = shown.weights or dict.fromkeys(size, 1 / max(1, len(size)))
+    units = len(rows.layout.unit[1])
     of_cluster = np.zeros(units)
-    of_cluster[shown.table["unit"]] = [across.get(name, 0.0) / size[name] for name in strata]
+    of_cluster[shown.table["unit"]] = shown.blocks.share
     treated = rows.at("condition", contrast.treatment)
     side = rows.unit + np.where(treated, 0, units)
     total = np.bincount(side, rows["weight"], 2 * units)[side]
@@ -262,8 +258,8 @@ def pooled(
 
 def _of_parts(rows: Rows, parts: list[tuple], method: str, **known: Any) -> Estimate:
     "A weighted sum of independent shares, for exactly these prompts."
-    known |= {"target": "F", "method": "exact probabilities" if rows.all_exact else method}
-    estimate, low, high = weighted_proportions(parts, exact=rows.all_exact)
+    known |= {"target": "F", "method": "exact probabilities" if rows.exact else method}
+    estimate, low, high = weighted_proportions(parts, exact=rows.exact)
     if np.isnan(estimate):
         return nothing("no_valid_answers", "a cell is empty", **known)
     return Estimate(estimate, ci_low=low, ci_high=high, **known)
@@ -290,18 +286,17 @@ def _independent_shares(
     contrast: Contrast, rows: Rows, coefficient: np.ndarray
 ) -> list[tuple[float, float, float]]:
     "Weight, count and answers of every independent share behind the mean of differences."
-    answers = rows["weight"] * rows.n_trials
-    score = 1 - settled(1 - rows["score"])  # of weighted answers, 1 may be missed by the last bit
-    used = coefficient != 0
-    own = used & (answers >= OWN_PART_FROM)
-    parts = list(zip(coefficient[own], (score * answers)[own], answers[own]))
+    used = np.flatnonzero(coefficient)
+    weight, answers = coefficient[used], (rows["weight"] * rows.n_trials)[used]
+    score = 1 - settled(1 - rows["score"][used])  # of weighted answers, 1 may be missed by a bit
     cell = rows.code("stratum") * 2 + rows.at("condition", contrast.treatment)
-    for number in dict.fromkeys(cell[used & ~own].tolist()):
-        here = used & ~own & (cell == number)
-        weight, total = coefficient[here], coefficient[here].sum()
-        share = 1 - float(settled(1 - weight @ score[here] / total))
-        effective = float(total**2 / (weight**2 / answers[here]).sum())
-        parts.append((float(total), share * effective, effective))
+    together = np.where(answers >= OWN_PART_FROM, cell.max() + 1 + used, cell[used])
+    parts = []
+    for at in pd.Series(weight).groupby(together, sort=False).indices.values():
+        total = float(weight[at].sum())
+        share = 1 - float(settled(1 - weight[at] @ score[at] / total))
+        effective = float(total**2 / (weight[at] ** 2 / answers[at]).sum())
+        parts.append((total, share * effective, effective))
     return parts
 
 
@@ -326,16 +321,10 @@ def these_prompts(
 def _acceptance_by_cluster(rows: Rows, condition: str) -> dict[str, np.ndarray]:
     "Mean acceptance of every cluster, and the answers behind it."
     asked = rows.part(rows.at("condition", condition) & (rows["weight"] > 0))
-    _, strata, clusters = rows.layout.unit
-    of, units = asked.unit, len(strata)
-    size = np.bincount(of, minlength=units)
-    there = np.flatnonzero(size)
-    return {
-        "cluster": clusters[there],
-        "stratum": strata[there],
-        "accept": np.bincount(of, asked["score"], units)[there] / size[there],
-        "n": np.bincount(of, asked.n_valid, units)[there],
-    }
+    unit = {name: asked[name] for name in ("stratum", "cluster")}
+    table = pd.DataFrame({**unit, "accept": asked["score"], "n": asked.n_valid})
+    found = table.groupby([*unit], as_index=False).agg({"accept": "mean", "n": "sum"})
+    return {name: column.to_numpy() for name, column in found.items()}
 
 
 def signal_shift(contrast: Contrast, rows: Rows) -> Estimate:

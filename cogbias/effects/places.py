@@ -105,7 +105,7 @@ def orders_read(
     means, selected, found = placed.means(shares), layout.selected(contrast), []
     chosen = selected & (layout.shown > 0) & (layout.prompt == np.arange(len(layout)))
     chosen &= placed.n_valid > 0
-    place_of_target = layout.roles.index(target) if target in layout.roles else None
+    place_of_target = layout.code_of_role.get(target)
     for condition in dict.fromkeys(layout.column("condition")[selected]):
         rows = np.flatnonzero(chosen & layout.at("condition", condition))
         places = layout.shown[rows].max(initial=0)

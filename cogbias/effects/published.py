@@ -6,44 +6,32 @@
 __all__ = ['SUSCEPTIBILITY', 'NO_READING', 'INDEX_COLUMNS', 'ESTIMATORS', 'published_susceptibility', 'published_columns']
 
 # %% ../../nbs/effects/07_published.ipynb #eb51303f
-from math import nan
-
 import numpy as np
 import pandas as pd
 
 from ..design import FEWEST_READINGS, Contrast
-from .answers import Answered, read_prompts
+from .answers import Answered, Rows, read_prompts, scores_of_answers
 from .registry import Estimator, Found
 from ..stats.estimates import Estimate, nothing
 from ..stats.susceptibility import Pair, susceptibility_index
 
 # %% ../../nbs/effects/07_published.ipynb #6182eca8
-def _scores_and_anchors(
-    contrast: Contrast, answers: Answered
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    "Score of every answer that was read, the anchor of its item, and which answers count."
-    layout, item = answers.layout, answers.item
-    counts = answers.ok & layout.selected(contrast)[item]
-    if contrast.outcome == "value":
-        anchor = layout.column("anchor").astype(float)[item]
-        return answers.value, anchor, counts & np.isfinite(answers.value)
-    score = (answers.p * layout.points(contrast.score)[item]).sum(axis=1)
-    return score, np.full(len(item), nan), counts
-
-
 def _published_pairs(contrast: Contrast, answers: Answered) -> list[Pair]:
     "Every pair of prompts with enough readings."
-    score, anchor, counts = _scores_and_anchors(contrast, answers)
-    unit = answers.layout.unit[0][answers.item]
-    treated = answers.layout.at("condition", contrast.treatment)[answers.item]
+    layout, item = answers.layout, answers.item
+    score, _ = scores_of_answers(answers, contrast)
+    counts = answers.ok & layout.selected(contrast)[item] & np.isfinite(score)
+    anchor = layout.column("anchor")[item] if contrast.outcome == "value" else None
+    unit = layout.unit[0][item]
+    treated = layout.at("condition", contrast.treatment)[item]
     pairs = []
-    for number in range(len(answers.layout.unit[1])):
+    for number in range(len(layout.unit[1])):
         here = counts & (unit == number)
         told = [score[here & ~treated], score[here & treated]]
         if min(map(len, told)) < FEWEST_READINGS:
             continue
-        known = anchor[here & treated][0]
-        pairs.append(Pair(*told, None if np.isnan(known) else float(known)))
+        known = None if anchor is None else anchor[here & treated][0]
+        pairs.append(Pair(*told, None if pd.isna(known) else float(known)))
     return pairs
 
 
@@ -58,13 +46,12 @@ INDEX_COLUMNS = {
 }  # column of the published table -> unit, what it is
 
 
-def published_susceptibility(contrast: Contrast, answers: Answered) -> Found:
+def published_susceptibility(contrast: Contrast, rows: Rows) -> Found:
     "The published index of one bias, on the published reading of the answers."
-    rows = read_prompts(answers, contrast)
-    known = {"method": "published index", "target": "F"}
-    if answers.published is None:
+    theirs, known = rows.of.published, {"method": "published index", "target": "F"}
+    if theirs is None:
         return Found(nothing("insufficient", NO_READING, **known), rows)
-    found = susceptibility_index(_published_pairs(contrast, answers.published))
+    found = susceptibility_index(_published_pairs(contrast, theirs))
     if not found.pairs:
         few = f"no pair has {FEWEST_READINGS} published readings in each condition"
         return Found(nothing("insufficient", few, **known), rows)
@@ -73,12 +60,12 @@ def published_susceptibility(contrast: Contrast, answers: Answered) -> Found:
     how = "" if np.isnan(found.p_value) else "half the p-value of a two-sided t test of distances"
     main = Estimate(found.value, p_value=found.p_value, p_method=how, detail=said, **known)
     values = found.statistical, found.systematic, found.total, float(found.is_significant)
-    values += (1 - float(answers.published.ok.mean()),)
+    values += (1 - float(theirs.ok.mean()),)
     beside = {
         column: Estimate(value, unit=unit, detail=meaning, **known)
         for value, (column, (unit, meaning)) in zip(values, INDEX_COLUMNS.items())
     }
-    read = read_prompts(answers.published, contrast)  # as many as others could read
+    read = read_prompts(theirs, contrast)  # as many as others could read
     return Found(main, read, beside)
 
 

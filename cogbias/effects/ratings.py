@@ -38,31 +38,31 @@ MEASURES = {
 _KINDS_AS_PUBLISHED = ("rating_m",)  # kinds that read the published columns
 
 
-def _numbers(rows: Rows, name: str, default: float | np.ndarray) -> float | np.ndarray:
-    "A column of the treatment items as numbers; the default where it is missing."
-    if name not in rows:
-        return default
-    given = pd.to_numeric(pd.Series(rows[name])).to_numpy(float)
-    return np.where(np.isnan(given), default, given)
-
-
-def _metric_parameter(rows: Rows, name: str, default: float, corrected: bool) -> float | np.ndarray:
-    "A parameter of the metric, as it was published or as it should have been."
-    published = _numbers(rows, name, default)
-    return _numbers(rows, f"corrected_{name}", published) if corrected else published
-
-
 def _rating_rule(contrast: Contrast, rows: Rows, options: int) -> RatingRule:
     "How the ratings of every pair become one score."
-    corrected = contrast.kind not in _KINDS_AS_PUBLISHED
+
+    def numbers(default: float, *names: str) -> np.ndarray:
+        "A number for every pair: of its treatment item, from the first column that has one."
+        found = np.full(len(rows), np.nan)
+        for name in names:
+            if name in rows:
+                given = pd.to_numeric(pd.Series(rows[name])).to_numpy(float)
+                found = np.where(np.isnan(found), given, found)
+        return np.where(np.isnan(found), default, found)
+
+    def parameter(name: str, default: float = 0.0) -> np.ndarray:
+        "A parameter of the metric, as it was published or as it should have been."
+        corrected = contrast.kind not in _KINDS_AS_PUBLISHED
+        return numbers(default, *[f"corrected_{name}"] * corrected, name)
+
     return RatingRule(
         options,
-        _metric_parameter(rows, "kappa", -contrast.direction, corrected),
-        _metric_parameter(rows, "reference_control", 0.0, corrected),
-        _metric_parameter(rows, "reference_treatment", 0.0, corrected),
-        _metric_parameter(rows, "flip", 0.0, corrected),
-        _numbers(rows, "rational_factor", 1.0),
-        _numbers(rows, "rational_steps", 0.0),
+        parameter("kappa", -contrast.direction),
+        parameter("reference_control"),
+        parameter("reference_treatment"),
+        parameter("flip"),
+        numbers(1.0, "rational_factor"),
+        numbers(0.0, "rational_steps"),
     )
 
 # %% ../../nbs/effects/04_ratings.ipynb #e3326f4b

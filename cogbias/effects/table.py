@@ -24,11 +24,12 @@ from cogbias.effects.answers import (
     second_unit,
 )
 from cogbias.effects.registry import (
+    READ_MORE,
     effect_row,
     estimator_of,
     found_by,
     input_of,
-    rows_of,
+    row_beside,
     unread,
     without_p_value,
 )
@@ -51,27 +52,29 @@ def contrast_rows(
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "The rows of one contrast: over all its prompts, and per level of the factors it repeats by."
     read = input_of(contrast, answers)
-    if not isinstance(read, Rows):
-        return rows_of(contrast, found_by(contrast, read))
-    groups = {"all": read} if len(read) else {}
+    groups = {"all": read} if len(read) or estimator_of(contrast).reads in READ_MORE else {}
     for factor in contrast.by:
         free = {name: levels for name, levels in contrast.where.items() if name != factor}
         whole = input_of(replace(contrast, where=free), answers)
         for level in pd.Series(whole[factor]).dropna().unique():
             groups[f"{factor}={level}"] = whole.part(whole.at(factor, level))
-    found, these = [], []
+    rows = []
     for group, part in groups.items():
-        rows = rows_of(contrast, found_by(contrast, part), group)
-        of_these = [_these_row(contrast, part, group)] if contrast.these_prompts else []
-        for row in rows + of_these if group != "all" else ():
-            said = [each.replace("_", " ") for each in part.levels("flag")]
-            row["detail"] = joined(row["detail"], *said) or None
-        found, these = found + rows, these + of_these
-    return found + these
+        found = found_by(contrast, part)
+        rows.append(effect_row(contrast, found.rows, found.main, group, smallest=found.smallest))
+        for ending, each in found.beside.items() if group == "all" else ():
+            rows.append(row_beside(contrast, found.rows, f"{contrast.measure}_{ending}", each))
+    if contrast.these_prompts:
+        rows += [_these_row(contrast, part, group) for group, part in groups.items()]
+    for row in rows:
+        if row["group"] != "all":
+            flags = [each.replace("_", " ") for each in groups[row["group"]].levels("flag")]
+            row["detail"] = joined(row["detail"], *flags) or None
+    return rows
 
 # %% ../../nbs/effects/10_table.ipynb #1961273d
 def _on_these_prompts(
-    contrast: Contrast, read: Any, found: list[dict[str, Any]], exact: bool
+    contrast: Contrast, read: Rows, found: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     "The headline of exactly these prompts, where none of the rows found is one."
     here = contrast.measure, "F", "all"
@@ -82,7 +85,7 @@ def _on_these_prompts(
     if own is not None and (alone or second_unit(read) is not None):
         return [_these_row(contrast, read)]
     row = without_p_value(found[0]) | {"target": "F", "headline": False}
-    if row["estimate"] is None or not exact:
+    if row["estimate"] is None or not read.exact:
         return [row]
     same = {"se": 0.0, "df": None, "ci_low": row["estimate"], "ci_high": row["estimate"]}
     said = {"method": "exact probabilities", "status": "ok", "detail": NOTHING_SAMPLED}
@@ -97,11 +100,9 @@ def _prompts_at_level(rows: Rows, factor: str, level: Any) -> Rows:
     return rows.part(here | (empty & paired))  # of what was refused none is a partner
 
 
-def _breakdown_rows(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
+def _breakdown_rows(paradigm: Paradigm, rows: Rows) -> list[dict[str, Any]]:
     "The headline for every level of every breakdown factor."
     contrast, found = paradigm.headline, []
-    if not isinstance(rows, Rows):
-        return found
     both = len(rows.levels("condition")) > 1
     several = paradigm.written is not None and len(rows.levels("generator")) > 1
     for factor in (*paradigm.breakdown, *["generator"] * several):
@@ -143,7 +144,7 @@ def headline_rows(
     return [
         main,
         *more,
-        *_on_these_prompts(contrast, read, [main, *more], answers.all_exact),
+        *_on_these_prompts(contrast, read, [main, *more]),
         *_breakdown_rows(paradigm, read),
         *rows_of_readable_shares(contrast, asked),
         *rows_of_bounds(contrast, answers, asked, main),

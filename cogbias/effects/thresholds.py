@@ -25,6 +25,7 @@ from cogbias.effects.bets import (
     question_mean,
     rows_beside,
     tested_against,
+    with_unread,
 )
 from ..stats.estimates import Estimate, joined, nothing
 from cogbias.stats.bets import (
@@ -157,8 +158,7 @@ def threshold_accuracy(
     )
     status = found.status if free else "exploratory"
     said = {"method": f"tuned threshold, {found.method}", "status": status, "detail": detail}
-    test = rows.part(rows.at("split", "test"))
-    counted = test.part(np.isin(test.item, part.item) | (test["weight"] == 0))
+    counted = with_unread(rows.part(rows.at("split", "test")), part)
     return Found(replace(found, **said), counted, rows_beside(contrast, part, every, tested))
 
 # %% ../../nbs/effects/06_thresholds.ipynb #3cec10c8

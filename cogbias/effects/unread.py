@@ -13,14 +13,13 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Answered, Layout, Rows, score_range
+from .answers import Answered, Layout, Rows, read_pairs, score_range
 from cogbias.effects.registry import (
     READS,
     Estimator,
     effect_row,
     estimator_of,
     found_by,
-    plain_number,
     row_beside,
     unread,
     without_p_value,
@@ -31,32 +30,37 @@ from ..stats.proportions import weighted_proportions, wilson
 from ..words import Status
 
 # %% ../../nbs/effects/09_unread.ipynb #30537049
+def _counted(
+    contrast: Contrast, part: Rows, measure: str, group: str = "all", **found: Any
+) -> dict[str, Any]:
+    "A row of what was counted in exactly these prompts."
+    clusters = len(part.levels("cluster"))
+    known = {"unit": "share of answers", "target": "F", "n_clusters": clusters}
+    return row_beside(contrast, part, measure, Estimate(**known | found), group)
+
+
 def rows_of_readable_shares(
     contrast: Contrast,  # a headline
     rows: Rows,  # all that was asked
 ) -> list[dict[str, Any]]:
     "Share of readable answers and mean valid mass per condition, and the difference of the shares."
     counts, found, masses = {}, [], []
-    known = {"target": "F", "unit": "share of answers"}
     for condition in rows.levels("condition"):
         part, group = rows.part(rows.at("condition", condition)), f"condition={condition}"
         valid, planned = counts[condition] = int(part.n_valid.sum()), int(part.n_trials.sum())
-        known["n_clusters"] = len(part.levels("cluster"))
         low, high = wilson(valid, planned)
-        share = Estimate(valid / planned, ci_low=low, ci_high=high, method="wilson", **known)
-        found.append(row_beside(contrast, part, "valid_share", share, group))
+        share = {"estimate": valid / planned, "ci_low": low, "ci_high": high, "method": "wilson"}
+        found.append(_counted(contrast, part, "valid_share", group, **share))
         mass = rows.of.mass[np.isin(rows.of.item, part.item) & ~np.isnan(rows.of.mass)]
-        if rows.all_exact and len(mass) and mass.mean() < 1 - 1e-9:
+        if rows.exact and len(mass) and mass.mean() < 1 - 1e-9:
             told = {"method": "mean", "unit": "probability", "detail": f"lowest {mass.min():.4f}"}
-            mean = Estimate(mass.mean(), **known | told)
-            masses.append(row_beside(contrast, part, "valid_mass", mean, group))
+            mean = _counted(contrast, part, "valid_mass", group, estimate=mass.mean(), **told)
+            masses.append(mean)
     if contrast.control in counts and contrast.treatment in counts:
         cells = [(1, *counts[contrast.treatment]), (-1, *counts[contrast.control])]
-        estimate, low, high = weighted_proportions(cells)
-        known |= {"method": "newcombe", "n_clusters": len(rows.levels("cluster"))}
-        known["detail"] = "treatment minus control"
-        apart = Estimate(estimate, ci_low=low, ci_high=high, **known)
-        found.append(row_beside(contrast, rows, "valid_share_difference", apart))
+        told = dict(zip(("estimate", "ci_low", "ci_high"), weighted_proportions(cells)))
+        told |= {"method": "newcombe", "detail": "treatment minus control"}
+        found.append(_counted(contrast, rows, "valid_share_difference", **told))
     return found + masses
 
 # %% ../../nbs/effects/09_unread.ipynb #f5e7e1e6
@@ -81,17 +85,6 @@ def _raises_effect(contrast: Contrast, layout: Layout, kind: Estimator) -> np.nd
     return sign > 0
 
 
-def _furthest(contrast: Contrast, answers: Answered, kind: Estimator, up: bool) -> Any:
-    "What stands for an unreadable answer; None where that is not known."
-    layout = answers.layout
-    if kind.reads == "pairs":
-        return 1.0 if up else -1.0
-    low, high = layout.ends if contrast.outcome == "value" else score_range(contrast)
-    filled = np.where(_raises_effect(contrast, layout, kind) == up, high, low)
-    missing = answers.item[~answers.ok & layout.selected(contrast)[answers.item]]
-    return None if np.isnan(filled[missing]).any() else filled
-
-
 def _lose_a_cluster(contrast: Contrast, rows: Rows, kind: Estimator) -> bool:
     "Whether a cluster has no number though both conditions were asked, as the log of 0 has none."
     if kind.reads != "numbers" or kind.clusters is None:
@@ -101,7 +94,7 @@ def _lose_a_cluster(contrast: Contrast, rows: Rows, kind: Estimator) -> bool:
     return len(kind.clusters(contrast, rows).table["difference"]) < len(both)
 
 
-_SPANNED = {"se": "max", "df": "min", "ci_low": "min", "ci_high": "max"}
+_SPANNED = {"se": max, "df": min, "ci_low": min, "ci_high": max}
 
 
 def _reaching(row: dict[str, Any], headline: Mapping[str, Any], up: bool) -> dict[str, Any]:
@@ -109,9 +102,11 @@ def _reaching(row: dict[str, Any], headline: Mapping[str, Any], up: bool) -> dic
     there, here = row["estimate"], headline["estimate"]
     if None in (there, here) or (here - there) * (1 if up else -1) <= EQUAL:
         return row
-    both = pd.DataFrame([row, headline])[[*_SPANNED]].astype(float).agg(_SPANNED)
     said = f"moved outward to the estimate from readable answers; it was {there:+.3f} over all"
-    found = {name: plain_number(each) for name, each in both.items()}
+    found = {}
+    for name, outer in _SPANNED.items():
+        known = [each[name] for each in (row, headline) if each[name] is not None]
+        found[name] = outer(known, default=None)
     return row | found | {"estimate": here, "detail": joined(row["detail"], said)}
 
 
@@ -140,13 +135,17 @@ _NO_END = "unreadable answers could move this measure without limit, so there is
 
 def _bound(contrast: Contrast, answers: Answered, asked: Rows, up: bool) -> Estimate:
     "The headline with something in the place of every unreadable answer."
-    kind = estimator_of(contrast)
+    kind, layout = estimator_of(contrast), answers.layout
     if not asked.n_valid.any() and contrast.outcome != "right":
         return unread(contrast, asked)
     if not (kind.bounded and kind.reads in ("prompts", "numbers", "pairs")):
         return nothing(Status.UNDEFINED.value, _UNKNOWN)
-    fill = _furthest(contrast, answers, kind, up)
-    filled = None if fill is None else READS[kind.reads](answers, contrast, fill)
-    if filled is None or _lose_a_cluster(contrast, filled, kind):
+    if kind.reads == "pairs":
+        return found_by(contrast, read_pairs(answers, contrast, 1.0 if up else -1.0)).main
+    low, high = layout.ends if contrast.outcome == "value" else score_range(contrast)
+    fill = np.where(_raises_effect(contrast, layout, kind) == up, high, low)
+    filled = READS[kind.reads](answers, contrast, fill)
+    missing = answers.item[~answers.ok & layout.selected(contrast)[answers.item]]
+    if np.isnan(fill[missing]).any() or _lose_a_cluster(contrast, filled, kind):
         return nothing(Status.UNDEFINED.value, _NO_END)
     return found_by(contrast, filled).main

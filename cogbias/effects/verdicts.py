@@ -118,11 +118,11 @@ def headlines(
 def bounds_of_headlines(
     effects: pd.DataFrame,  # an effects table
     headlines: Sequence[Mapping[str, Any]],  # rows of it
-) -> list[list[dict[str, Any]]]:  # for each, rows at worst and at best; none where all were read
+) -> list[list[Estimate]]:  # for each, at worst and at best; none where all were read
     "The headlines with their unreadable answers at their worst and at their best."
     ends = effects[effects["measure"].str.endswith(("_lower", "_upper"))]
     ends = ends.assign(measure=ends["measure"].str.replace(r"_[a-z]+$", "", regex=True))
-    return _rows_beside(ends, headlines)
+    return [[*map(as_estimate, rows)] for rows in _rows_beside(ends, headlines)]
 
 
 def _rows_beside(
@@ -150,11 +150,16 @@ def _declared_headline(name: str) -> Contrast | None:
         return None
 
 
+def _published_in_people(row: Mapping[str, Any]) -> pd.DataFrame:
+    "What was published of the same measure in people, in the same unit."
+    known = human_reference(row["paradigm"])
+    return known[(known["measure"] == row["measure"]) & (known["unit"] == row["unit"])]
+
+
 def _quarter_of_people(row: Mapping[str, Any]) -> float:
     "A quarter of the smallest effect that graded studies found in people; 0 where there is none."
-    people = human_reference(row["paradigm"])
-    same = (people["measure"] == row["measure"]) & people["grade"].isin(["A", "B"])
-    found = people.loc[same & (people["unit"] == row["unit"]), "estimate"].astype(float)
+    people = _published_in_people(row)
+    found = people.loc[people["grade"].isin(["A", "B"]), "estimate"].astype(float)
     return max(0.0, float(found.min()) / 4) if len(found) else 0.0
 
 
@@ -203,12 +208,12 @@ def as_estimate(
 def row_verdict(
     row: Mapping[str, Any],  # a row of the effects table
     analysis: Analysis = Analysis(),  # what was declared
-    bounds: Sequence[Mapping[str, Any]] = (),  # rows with unreadable answers at worst and at best
+    bounds: Sequence[Estimate] = (),  # with unreadable answers at worst and at best
 ) -> Verdict:
     "What may be said about one row."
     adjusted, equivalence = _number(row, "p_adjusted"), _number(row, "p_equivalence")
-    smallest, near = smallest_of_interest(row, analysis).value, [*map(as_estimate, bounds)]
-    found = verdict(as_estimate(row), adjusted, smallest, analysis.alpha, equivalence, near)
+    smallest = smallest_of_interest(row, analysis).value
+    found = verdict(as_estimate(row), adjusted, smallest, analysis.alpha, equivalence, bounds)
     if row["status"] == Status.NO_COUNTERPART:
         told = [each for each in words_in(row, "detail").split("; ") if ONE_CONDITION in each]
         return replace(found, reason=told[0]) if told else found
@@ -220,23 +225,22 @@ def row_verdict(
 
 
 def _judged(
-    rows: Sequence[Mapping[str, Any]],  # one per cell
-    bounds: Sequence[Sequence[Mapping[str, Any]]],  # of each
+    cells: Sequence[tuple[Mapping[str, Any], Sequence[Estimate]]],  # a row of each, its bounds
     analysis: Analysis,
 ) -> pd.DataFrame:  # family, both p-values corrected within it, and the verdict
     "What may be said of rows that are corrected together; one without a verdict has no test."
     by, tests, names = FAMILIES[analysis.family], [], ["p_adjusted", "p_equivalence"]
-    for row, near in zip(rows, bounds):
-        alone, beside = row_verdict(row, analysis, near), [*map(as_estimate, near)]
+    for row, near in cells:
+        alone = row_verdict(row, analysis, near)
         judged = alone.verdict != VerdictWord.NONE
-        said = claim_tests(as_estimate(row), alone.smallest, beside) if judged else (np.nan,) * 2
+        said = claim_tests(as_estimate(row), alone.smallest, near) if judged else (np.nan,) * 2
         tests.append(said)
     found = pd.DataFrame(tests, columns=names, dtype=float)
-    found["family"] = [row[by[0]] if by else "the study" for row in rows]
+    found["family"] = [row[by[0]] if by else "the study" for row, _ in cells]
     for _, part in found.groupby("family"):
         found.loc[part.index, names] = adjust_claims(part[names], analysis.adjustment)
-    told = zip(rows, found[names].to_dict("records"), bounds)
-    judged = [row_verdict(row | p, analysis, near) for row, p, near in told]
+    told = zip(cells, found[names].to_dict("records"))
+    judged = [row_verdict(row | p, analysis, near) for (row, near), p in told]
     return found.join(pd.DataFrame(judged, columns=["verdict", "smallest", "reason"]))
 
 
@@ -259,12 +263,11 @@ def decide(
     heads = headlines(effects)
     rows = heads.to_dict("records")
     bounds = bounds_of_headlines(effects, rows)
-    said = _judged(rows, bounds, analysis).set_index(heads.index)
-    exactly = _rows_beside(effects[effects["target"] == "F"], rows)
-    known = [place for place, these in enumerate(exactly) if these]
-    here = [(exactly[place][-1], bounds[place]) for place in known]
-    these = _judged(*zip(*here), analysis)["verdict"].to_numpy() if here else []
-    said["verdict_these_prompts"] = pd.Series(these, heads.index[known], object)
+    said = _judged([*zip(rows, bounds)], analysis).set_index(heads.index)
+    exactly = zip(heads.index, _rows_beside(effects[effects["target"] == "F"], rows), bounds)
+    here = {place: (these[-1], near) for place, these, near in exactly if these}
+    these = _judged([*here.values()], analysis)["verdict"].to_numpy()
+    said["verdict_these_prompts"] = pd.Series(these, [*here], object)
     count = said["p_adjusted"].groupby(said["family"]).transform("count")
     said["family"] = [
         f"{counted(n, 'primary effect')} of {family}" if n else None
@@ -296,12 +299,11 @@ class Likeness(NamedTuple):
 def row_beside(
     row: Mapping[str, Any],  # a headline
     people: Estimate,  # the same of people
-    bounds: Sequence[Mapping[str, Any]] = (),  # rows with unreadable answers at worst and at best
-    analysis: Analysis = Analysis(),  # what was declared
+    bounds: Sequence[Estimate] = (),  # with unreadable answers at worst and at best
 ) -> BesidePeople:
     "A headline beside that of people."
-    smallest, near = smallest_of_interest(row, analysis).value, [*map(as_estimate, bounds)]
-    return beside_people(as_estimate(row), people, smallest, analysis.alpha, near)
+    smallest = smallest_of_interest(row).value
+    return beside_people(as_estimate(row), people, smallest, Analysis.alpha, bounds)
 
 
 def _people_beside(
@@ -312,9 +314,8 @@ def _people_beside(
     for each in heads:
         if each["participant"].startswith(PEOPLE) and all(each[one] == row[one] for one in same):
             return each["participant"], as_estimate(each)
-    known = human_reference(row["paradigm"])
-    whole = (known["group"] == "all") & (known["measure"] == row["measure"])
-    for each in known[whole & (known["unit"] == row["unit"])].to_dict("records"):
+    known = _published_in_people(row)
+    for each in known[known["group"] == "all"].to_dict("records"):
         numbers = {name: each[name] for name in ("estimate", "ci_low", "ci_high")}
         return each["label"], Estimate(**numbers, unit=row["unit"])
     return None

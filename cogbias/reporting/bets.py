@@ -9,6 +9,7 @@ __all__ = ['SUITE', 'VALUE', 'RULE', 'INSTRUMENTS', 'TEMPLATES', 'CONSTANT', 'RE
 
 # %% ../../nbs/reporting/05_bets.ipynb #00fe7d6a
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import pandas as pd
 from ..effects import words_in
 from ..effects.thresholds import NOT_BEST
 from .cell import shown_name
+from .claims import limits_words
 from ..stats.bets import BETS
-from ..stats.decisions import without_width
 from ..words import signed, status_words
 
 # %% ../../nbs/reporting/05_bets.ipynb #3921f2ca
@@ -77,11 +78,10 @@ def shown(
     "An estimate with its interval, or why there is none."
     if pd.isna(row["estimate"]):
         return f"– ({status_words(row['status'])})"
-    sign, limits = row["measure"] in _IN_POINTS, (row["ci_low"], row["ci_high"])
+    sign = row["measure"] in _IN_POINTS
     number = f"{_number(row['estimate'], sign)}{'' if sign else '%'}"
-    if any(map(pd.isna, limits)) or without_width(*limits):
-        return number
-    return f"{number} [{' to '.join(_number(each, sign) for each in limits)}]"
+    limits = limits_words({end: 100 * row[end] for end in ("ci_low", "ci_high")}, 0, sign)
+    return f"{number} [{limits}]" if limits else number
 
 # %% ../../nbs/reporting/05_bets.ipynb #8c07e15a
 CONSTANT = "the best constant policy"
@@ -128,14 +128,14 @@ class Bets:
         "An encoder without its task, and what is its own, where it is not the paper's."
         return shown_name(trained_on(who)[0], False, self.mark(who))
 
-    def at(self, *key: str) -> Mapping[str, Any] | None:
-        "The row of a participant, a paradigm and a measure, over all prompts or for a group."
-        return self.rows.get(key if len(key) == 4 else (*key, "all"))
+    def at(self, who: str, name: str, measure: str, group: str = "all") -> Mapping[str, Any]:
+        "The row of a participant, a paradigm and a measure; empty where there is none."
+        return self.rows.get((who, name, measure, group), {})
 
     def shown(self, who: str, name: str, measure: str = "right_share", group: str = "all") -> str:
         "An estimate, with what belongs to it; what an encoder was trained on is marked."
         row = self.at(who, name, measure, group)
-        if row is None:
+        if not row:
             return "not asked"
         told, known = shown(row), pd.notna(row["estimate"])
         bar = self.at(who, name, f"{measure}_constant_policy", group)
@@ -151,9 +151,15 @@ class Bets:
     def bar(self, name: str, measure: str, group: str = "all") -> str:
         "How high a bar is: with unreadable answers, each participant has a bar of its own."
         rows = (self.at(who, name, measure, group) for who in self.who)
-        heights = [row["estimate"] for row in rows if row and pd.notna(row["estimate"])]
-        ends = dict.fromkeys(f"{_number(end(heights))}%" for end in (min, max) if heights)
-        return " to ".join(ends) or "–"
+        heights = pd.Series([row.get("estimate") for row in rows], dtype=float).dropna()
+        ends = [f"{_number(each)}%" for each in (heights.min(), heights.max()) if len(heights)]
+        return " to ".join(dict.fromkeys(ends)) or "–"
+
+    def told(self, who: str, keys: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+        "A participant and what it did, by title of the column; empty where none of it was asked."
+        if not any(self.at(who, *key) for key in keys.values()):
+            return {}
+        return self.who[who] | {title: self.shown(who, *key) for title, key in keys.items()}
 
     def table(
         self,
@@ -170,11 +176,7 @@ class Bets:
             }
             for bar, words in bars.items()
         ]
-        rows = [
-            told | {title: self.shown(who, *key) for title, key in columns.items()}
-            for who, told in self.who.items()
-            if any(self.at(who, *key) for key in columns.values())
-        ]
+        rows = [*filter(None, (self.told(who, columns) for who in self.who))]
         return pd.DataFrame([*free, *rows] if rows else []).fillna("–")
 
 # %% ../../nbs/reporting/05_bets.ipynb #61ab4eb8
@@ -210,7 +212,7 @@ def accuracies(
         tasks = trained_on(who)[1]
         for name in bets.kinds:
             share = bets.at(who, name, "right_share")
-            if share is None or pd.isna(share["estimate"]):
+            if pd.isna(share.get("estimate")):
                 continue
             bars = {bar: bets.at(who, name, f"right_share_{bar}") for bar in ("guessing", *BARS)}
             rows.append(
@@ -258,15 +260,14 @@ def table_by_kind(
 ) -> pd.DataFrame:  # one row per participant and kind of question, if any of it was asked
     "Several measures beside each other; where a measure has a bar, it is in brackets."
     rows = []
-    for who in among:
-        for name in bets.paradigms:
-            asked = "value" if name == VALUE else "bet"
-            keys = {
-                title: [part.format(asked=asked) for part in key] for title, key in columns.items()
-            }
-            if any(bets.at(who, name, *key) for key in keys.values()):
-                found = {title: bets.shown(who, name, *key) for title, key in keys.items()}
-                rows.append(bets.who[who] | {"asked": _kind(name)} | found)
+    for who, name in product(among, bets.paradigms):
+        asked = "value" if name == VALUE else "bet"
+        keys = {
+            title: (name, *(part.format(asked=asked) for part in key))
+            for title, key in columns.items()
+        }
+        if told := bets.told(who, keys):
+            rows.append(bets.who[who] | {"asked": _kind(name)} | told)
     return pd.DataFrame(rows)
 
 # %% ../../nbs/reporting/05_bets.ipynb #722c41d1

@@ -4,16 +4,17 @@
 
 # %% auto #0
 __all__ = ['AS_ASKED', 'TURNED', 'DISTANT', 'interval', 'intervals', 'shown_name', 'html_table', 'shown', 'prose',
-           'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials',
-           'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'of_every_kind', 'first_pair',
-           'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers',
-           'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'headline_label', 'score_label',
+           'headline_sentence', 'verdict_sentence', 'opening', 'estimated', 'summary_table', 'notes', 'headline_trials',
+           'accuracy_table', 'accuracy_rows', 'level_rows', 'level_title_table', 'first_pair', 'example_pair',
+           'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers',
+           'validity_table', 'readable_of_asked', 'position_table', 'caveats', 'headline_label', 'score_label',
            'human_rows', 'human_table', 'comparison_note', 'familiar_note']
 
 # %% ../../nbs/reporting/02_cell.ipynb #188de06c
 import html
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -26,7 +27,13 @@ from cogbias.reporting.claims import (
     on_these_prompts,
 )
 from ..design import Contrast, Paradigm, human_reference, selected
-from ..effects import answered, likenesses, smallest_of_interest, words_in
+from cogbias.effects import (
+    answered,
+    likenesses,
+    read_numbers,
+    smallest_of_interest,
+    words_in,
+)
 from ..effects.bets import kind_words
 from .markup import NO_FORMULAS, markdown_html, marked, plain_words, visible
 from ..stats.estimates import joined, p_number, p_words
@@ -49,18 +56,20 @@ if TYPE_CHECKING:
 # %% ../../nbs/reporting/02_cell.ipynb #c44c2cf0
 def interval(
     row: Mapping[str, Any],  # estimate, ci_low, ci_high
-    digits: int = 3,  # after the point
     sign: bool = True,  # false: a share, which has none
 ) -> str:
     "An estimate with its interval, where that has some width."
-    number = signed(row["estimate"], digits).removeprefix("" if sign else "+")
-    limits = limits_words(row, digits, sign)
+    number = signed(row["estimate"]).removeprefix("" if sign else "+")
+    limits = limits_words(row, 3, sign)
     return f"{number} [{limits}]" if limits and number != "–" else number
 
 
-def intervals(table: pd.DataFrame, digits: int = 3) -> list[str]:
+_SHARES = ("valid_share", "valid_mass", "order_consistency", "position_locked")
+
+
+def intervals(table: pd.DataFrame) -> list[str]:
     "The estimates of a table with their intervals."
-    return [interval(row, digits) for row in table.to_dict("records")]
+    return [interval(row, row.get("measure") not in _SHARES) for row in table.to_dict("records")]
 
 # %% ../../nbs/reporting/02_cell.ipynb #25d652d5
 def shown_name(
@@ -165,7 +174,7 @@ def opening(
         parts.append(f"**Simulated.** {said.planted}")
     one = UNITS[row["unit"]].one if row["unit"] in UNITS else ""
     facts = {"summary": paradigm.summary, "norm": paradigm.norm}
-    facts["positive"] = "; ".join(filter(None, [paradigm.positive, one]))
+    facts["positive"] = joined(paradigm.positive, one)
     parts.append(said.opening.format(**{gap: plain_words(fact) for gap, fact in facts.items()}))
     parts.append(
         f"**Data.** {row['n_valid']:,} of {row['n_trials']:,} answers readable; "
@@ -180,35 +189,39 @@ def _truth_contrasts(paradigm: Paradigm) -> list[Contrast]:
     return [each for each in shares if each.outcome == "right" and each.kind != "belief_difference"]
 
 
+def estimated(
+    effects: pd.DataFrame,  # effects of one participant in one paradigm
+    paradigm: Paradigm,  # whose contrasts
+) -> list[tuple[Contrast, dict[str, Any]]]:
+    "Every estimate of a contrast over all prompts, as a row of the effects table."
+    contrasts = {each.measure: each for each in paradigm.contrasts}
+    whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
+    return [(contrasts[row["measure"]], row) for row in whole.to_dict("records")]
+
+
 def summary_table(
     effects: pd.DataFrame,  # effects of one participant in one paradigm
     paradigm: Paradigm,  # whose contrasts
 ) -> pd.DataFrame:
     "Every contrast over all prompts: estimate, interval, test, and what it rests on."
     human, rows = human_reference(paradigm.name), []
-    contrasts = {each.measure: each for each in paradigm.contrasts}
     shares = _truth_contrasts(paradigm)
     beside = next(iter(likenesses(effects).values()), None)
-    whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
-    for row in whole.to_dict("records"):
-        contrast, unit = contrasts[row["measure"]], row["unit"]
+    for contrast, row in estimated(effects, paradigm):
+        unit = row["unit"]
         here = row["target"] == "F" and not row["replication"]
         text = claim(row).text.replace("+", "" if contrast in shares else "+")
         text += "" if unit == "probability" else f" ({unit})"
         known = human[(human["measure"] == row["measure"]) & (human["unit"] == unit)]["estimate"]
         known = [] if unit == "pooled SD" else known  # no yardstick for models
         like = likeness_words(beside if row["headline"] else None)
+        tested = pd.isna(row["ci_low"]) or limits_words(row)  # else its interval has no width
         rows.append(
             {
                 "measure": contrast.title + (", on these prompts alone" if here else ""),
-                "estimate [95% interval]": "; ".join(
-                    filter(None, [text, status_words(row["status"])])
-                ),
-                "p, unadjusted": _unadjusted_p(row),
-                "people": joined(
-                    "; ".join(signed(each, 2) for each in known) or "–",
-                    like,
-                ),
+                "estimate [95% interval]": joined(text, status_words(row["status"])),
+                "p, unadjusted": p_number(row["p_value"]) if tested else "",
+                "people": joined(joined(*(signed(each, 2) for each in known)) or "–", like),
                 "prompts": row["n_items"],
                 "clusters": _units(row, paradigm),
                 "formula": "published" if row["replication"] else "default",
@@ -216,21 +229,17 @@ def summary_table(
         )
     return pd.DataFrame(rows)
 
-
-def _unadjusted_p(row: Mapping[str, Any]) -> str:
-    "The p-value of a row; empty where its interval has no width, because then nothing was tested."
-    tested = pd.isna(row["ci_low"]) or limits_words(row)
-    return p_number(row["p_value"]) if tested else ""
-
 # %% ../../nbs/reporting/02_cell.ipynb #99354fb0
 def notes(
     paradigm: Paradigm,  # whose measures
     effects: pd.DataFrame,  # what was measured
 ) -> str:  # a markdown list
     "What each measure is, one line each."
-    there = [each for each in paradigm.contrasts if each.measure in set(effects["measure"])]
+    there = set(effects["measure"])
     return "\n".join(
-        f"- *{plain_words(each.title)}*: {plain_words(each.note)}." for each in there if each.note
+        f"- *{plain_words(each.title)}*: {plain_words(each.note)}."
+        for each in paradigm.contrasts
+        if each.note and each.measure in there
     )
 
 # %% ../../nbs/reporting/02_cell.ipynb #8107fa25
@@ -262,32 +271,32 @@ def accuracy_table(
 ) -> pd.DataFrame:
     "Every share of right answers, and beside it what is had for nothing."
     whole, lines = _rows_over_all_prompts(effects), []
-
-    def height(measure: str) -> str:
-        bar = whole.get(measure)
-        if bar is None or is_empty(bar["estimate"]):
-            return "–"
-        test, policy = p_words(bar["p_value"]), words_in(bar, "detail").partition("(")[2]
-        return (
-            f"{bar['estimate']:.2f}"
-            + (f" ({test})" if test else "")
-            + (f"; {policy.removesuffix(')')}" if policy else "")
-        )
-
     for contrast in _truth_contrasts(paradigm):
         if row := whole.get(contrast.measure):
-            bars = {
-                words: height(f"{contrast.measure}_{bar}") for bar, words in _NAMES_OF_BARS.items()
-            }
             details = words_in(row, "detail").split("; ")
             tuned = [each for each in details if each.startswith("threshold")]
-            note = filter(None, [status_words(row["status"]), *tuned])
             lines.append(
-                {"ground truth": contrast.title, "share right": interval(row, sign=False)}
-                | bars
-                | {"prompts": row["n_items"], "note": "; ".join(note)}
+                {
+                    "ground truth": contrast.title,
+                    "share right": interval(row, sign=False),
+                    **{
+                        words: _height(whole.get(f"{contrast.measure}_{bar}", {}))
+                        for bar, words in _NAMES_OF_BARS.items()
+                    },
+                    "prompts": row["n_items"],
+                    "note": joined(status_words(row["status"]), *tuned),
+                }
             )
     return pd.DataFrame(lines)
+
+
+def _height(bar: Mapping[str, Any]) -> str:
+    "How high a bar is, how the share was tested against it, and which policy it is."
+    if is_empty(bar.get("estimate")):
+        return "–"
+    test, policy = p_words(bar["p_value"]), words_in(bar, "detail").partition("(")[2]
+    height = f"{bar['estimate']:.2f}{test and f' ({test})'}"
+    return joined(height, policy.removesuffix(")"))
 
 # %% ../../nbs/reporting/02_cell.ipynb #ca1a4791
 def accuracy_rows(
@@ -303,11 +312,10 @@ def accuracy_rows(
             continue
         sets = contrast.where.get("item_set", ())  # several: those that the headline may be of
         bars = {each: whole.get(f"{contrast.measure}_{each}") for each in _NAMES_OF_BARS}
-        lines.append(
-            {"label": f"{name}, {sets[0]} things" if len(sets) == 1 else name}
-            | {key: share[key] for key in ("estimate", "ci_low", "ci_high")}
-            | {each: row["estimate"] for each, row in bars.items() if row}
-        )
+        label = f"{name}, {sets[0]} things" if len(sets) == 1 else name
+        numbers = {key: share[key] for key in ("estimate", "ci_low", "ci_high")}
+        known = {each: row["estimate"] for each, row in bars.items() if row}
+        lines.append({"label": label, **numbers, **known})
     return pd.DataFrame(lines)
 
 # %% ../../nbs/reporting/02_cell.ipynb #66eda8ce
@@ -325,12 +333,8 @@ def level_rows(
     if headline.these_prompts:  # what one pair of prompts can tell is about these two
         rows = rows[rows["target"] == "F"]
     known = {level: f"{title} ({level})" for level, title in paradigm.level_titles.items()}
-    return rows.assign(
-        group=[
-            measures[measure] + known.get(group.partition("=")[2], group)
-            for measure, group in zip(rows["measure"], rows["group"])
-        ]
-    )
+    groups = [known.get(group.partition("=")[2], group) for group in rows["group"]]
+    return rows.assign(group=rows["measure"].map(measures).astype(object) + groups)
 
 
 def level_title_table(
@@ -343,16 +347,6 @@ def level_title_table(
     return pd.DataFrame({"name": names, "what it is about": about}).dropna()
 
 # %% ../../nbs/reporting/02_cell.ipynb #e5547f16
-def of_every_kind(
-    rows: pd.DataFrame,  # items about things, two by two
-) -> list[dict[str, Any]]:
-    "The first question of every type of bet, or of every template, about the same two things."
-    kind = next((name for name in ("kind", "template") if name in rows), "condition")
-    first, second = rows["cluster"], rows["crossed"].fillna("")  # empty where nothing crosses
-    alike = rows[(first == first.iloc[0]) & (second == second.iloc[0])]
-    return alike.drop_duplicates(kind).to_dict("records")
-
-
 def first_pair(
     rows: pd.DataFrame,  # of an items table
 ) -> pd.DataFrame:  # one row per condition
@@ -368,7 +362,10 @@ def example_pair(
     "One prompt per condition from the same pair; of a right answer, one per kind of question."
     rows = selected(items, contrast)
     if contrast.outcome == "right":
-        return of_every_kind(rows)
+        things = rows[["cluster", "crossed"]].fillna("")  # empty where nothing crosses
+        alike = rows[(things == things.iloc[0]).all(axis=1)]
+        kind = next(name for name in ("kind", "template", "condition") if name in rows)
+        return alike.drop_duplicates(kind).to_dict("records")
     pair = first_pair(rows)
     pair = pair.sort_values("condition", key=lambda each: each == contrast.treatment)
     return pair.to_dict("records")
@@ -401,12 +398,6 @@ def side_by_side(
         f'style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
     )
 
-# %% ../../nbs/reporting/02_cell.ipynb #8c872574
-def _meaning_of_option(offered: Mapping[str, Any]) -> str:
-    "What an option is in the design; a place on a scale is what it says."
-    role = offered["role"]
-    return offered["text"] if role.isdecimal() else role.replace("_", " ")
-
 # %% ../../nbs/reporting/02_cell.ipynb #68307545
 def _answers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
     "How a prompt was answered, with what every option is in the design, as escaped HTML."
@@ -422,7 +413,11 @@ def _answers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
         how = f"{{:.0f}} of {len(mine)} answers"
         given = readable["value"].map("{:,.10g}".format) if number else readable["choice"]
         found = given.value_counts()
-    words = {each["label"]: f"{each['label']} ({_meaning_of_option(each)})" for each in offered}
+    words = {}
+    for each in offered:  # a place on a scale is what it says
+        role = each["role"]
+        meaning = each["text"] if role.isdecimal() else role.replace("_", " ")
+        words[each["label"]] = f"{each['label']} ({meaning})"
     found = found.nlargest(6) if number else found.reindex(list(words), fill_value=0)
     lines = [f"{words.get(label, label)}: {how.format(each)}" for label, each in found.items()]
     return "<br>".join(map(html.escape, lines))
@@ -501,15 +496,9 @@ def number_answers(
     asked = selected(items, contrast)
     if "is_original" in asked and asked["is_original"].any():
         asked = asked[asked["is_original"].astype(bool)]
-    read = answered(trials[trials["status"] == "ok"], asked.reset_index(drop=True))
-    condition, offered = read.layout.column("condition")[read.item], read.layout.option_value
-    spoken = ~read.p.any(axis=1)  # a number in words has no option
-    chosen = {"answer": offered[read.item].ravel(), "probability": read.p.ravel()}
-    parts = [
-        pd.DataFrame({"condition": condition.repeat(offered.shape[1]), **chosen}),
-        pd.DataFrame({"condition": condition, "answer": read.value, "probability": 1.0})[spoken],
-    ]
-    table = pd.concat(parts).dropna().query("probability > 0")
+    rows = read_numbers(answered(trials, asked), replace(contrast, fewest=1))
+    told = {"answer": rows["value"], "probability": rows["weight"] * rows.n_valid}
+    table = pd.DataFrame({"condition": rows["condition"], **told}).dropna()
     if whole:
         table["answer"] = table["answer"].round()
     table = table.groupby(["condition", "answer"], as_index=False)["probability"].sum()
@@ -544,21 +533,28 @@ def validity_table(
     headline = paradigm.headline.measure
     names = {name.format(headline): said for name, said in _VALIDITY_MEASURES.items()}
     rows = effects[effects["measure"].isin(names)]
-    counts = zip(rows["n_valid"], rows["n_trials"])
     return pd.DataFrame(
         {
             "measure": rows["measure"].map(names),
             "condition": rows["group"].str.removeprefix("condition="),
-            "estimate [95% interval]": [
-                interval(row, sign=row["measure"] not in ("valid_share", "valid_mass"))
-                for row in rows.to_dict("records")
-            ],
-            "readable / asked": [f"{read:,} / {asked:,}" for read, asked in counts],
+            "estimate [95% interval]": intervals(rows),
+            "readable / asked": [readable_of_asked(row) for row in rows.to_dict("records")],
         }
     )
 
+
+def readable_of_asked(
+    row: Mapping[str, Any],  # of the effects table
+) -> str:
+    "How many answers could be read, and how many were asked for."
+    return f"{row['n_valid']:,} / {row['n_trials']:,}"
+
 # %% ../../nbs/reporting/02_cell.ipynb #a8a2881f
-_OF_POSITIONS = ("order_consistency", "position_locked", "primacy")
+_OF_POSITIONS = {
+    "order_consistency": "order consistency",
+    "position_locked": "same position",
+    "primacy": "primacy",
+}
 
 
 def position_table(
@@ -566,16 +562,16 @@ def position_table(
 ) -> pd.DataFrame:
     "Order consistency, locked share and primacy per condition."
     rows = effects[effects["measure"].isin(_OF_POSITIONS)]
-    shown = [interval(row, sign=row["measure"] == "primacy") for row in rows.to_dict("records")]
-    table = rows.assign(shown=shown).pivot(index="group", columns="measure", values="shown")
-    first = rows.drop_duplicates("group").set_index("group")
-    table = table.reindex(first.index).assign(
-        detail=first["detail"], status=[status_words(each) or "ok" for each in first["status"]]
+    rows = rows.assign(
+        condition=rows["group"].str.removeprefix("condition="),
+        measure=rows["measure"].map(_OF_POSITIONS),
+        shown=intervals(rows),
+        status=rows["status"].map(status_words).replace("", "ok"),
     )
-    table.insert(0, "condition", table.index.str.removeprefix("condition="))
-    table = table.rename(columns={"position_locked": "same position"})
-    table = table.rename(columns={"position_locked": "same position"})
-    return table.reset_index(drop=True).rename(columns=lambda each: each.replace("_", " "))
+    about = ["condition", "detail", "status"]
+    table = rows.pivot_table("shown", about, "measure", aggfunc="first", sort=False)
+    table = table.rename_axis(columns=None).reset_index()
+    return table[["condition", *_OF_POSITIONS.values(), "detail", "status"]]
 
 # %% ../../nbs/reporting/02_cell.ipynb #58e23a4b
 def caveats(

@@ -75,47 +75,7 @@ def show_figure(axes: Any) -> None:
     display(drawn, metadata={"image/png": {"alt": drawn.get_label()}})
     pyplot.close(drawn)
 
-# %% ../../nbs/reporting/08_chapters.ipynb #b807e89b
-def _beside_people(report: "CellReport") -> None:
-    "The headline beside people, and beside responders without any bias."
-    shown = pd.DataFrame(
-        [{"label": report.name, **report.headline[["estimate", "ci_low", "ci_high"]]}]
-    )
-    people = words.human_rows(human_reference(report.paradigm.name), report.paradigm.contrasts)
-    label = words.headline_label(report.paradigm)
-    show_figure(figures.effect_in_context(shown, people, report.trivial, label))
-    show(
-        "*First row: this participant, 95% interval; green: published human results; gray: "
-        "unbiased baselines, on the same prompts.*"
-    )
-
-
-def _beside_policies(report: "CellReport") -> None:
-    "Shares of right answers beside what is had without reading the question."
-    show_figure(
-        figures.accuracy_in_context(
-            words.accuracy_rows(report.effects, report.paradigm, report.name),
-            report.trivial.assign(estimate=report.trivial.get("share")),
-        )
-    )
-    show(
-        "*Rows with an interval: this participant, 95%. Gray: simulated responders, on the same "
-        "prompts. The marks show what is scored without reading the question: by guessing, by the "
-        "best constant policy, and by knowing only the type of a bet.*"
-    )
-
 # %% ../../nbs/reporting/08_chapters.ipynb #efec4992
-def _had_for_nothing(report: "CellReport") -> None:
-    "Every share of right answers beside what is scored without reading the question."
-    heading("### Baselines that ignore the question")
-    show(
-        "The share of right answers under each ground truth, with its 95% interval, next to the "
-        "scores of policies that do not read the question. Parentheses give the unadjusted test "
-        "of the share against that score, followed by the policy."
-    )
-    show_table(words.accuracy_table(report.effects, report.paradigm))
-
-
 def _what_was_answered(report: "CellReport") -> None:
     "The numbers or positions that were answered, by condition."
     items, headline = report.items, report.paradigm.headline
@@ -157,7 +117,6 @@ class CellReport:
 
     paradigm: Paradigm
     name: str  # of the participant, as readers see it
-    participant: str  # its name
     simulated: bool
     items: pd.DataFrame
     trials: pd.DataFrame
@@ -186,9 +145,23 @@ class CellReport:
     def context(self) -> None:
         "The headline beside others, drawn."
         if self.paradigm.headline.sense == "accuracy":
-            _beside_policies(self)
-        else:
-            _beside_people(self)
+            shares = words.accuracy_rows(self.effects, self.paradigm, self.name)
+            free = self.trivial.assign(estimate=self.trivial.get("share"))
+            show_figure(figures.accuracy_in_context(shares, free))
+            show(
+                "*Rows with an interval: this participant, 95%. Gray: simulated responders, on "
+                "the same prompts. The marks show what is scored without reading the question: by "
+                "guessing, by the best constant policy, and by knowing only the type of a bet.*"
+            )
+            return
+        shown = [{"label": self.name, **self.headline[["estimate", "ci_low", "ci_high"]]}]
+        people = words.human_rows(human_reference(self.paradigm.name), self.paradigm.contrasts)
+        label = words.headline_label(self.paradigm)
+        show_figure(figures.effect_in_context(pd.DataFrame(shown), people, self.trivial, label))
+        show(
+            "*First row: this participant, 95% interval; green: published human results; gray: "
+            "unbiased baselines, on the same prompts.*"
+        )
 
     def prompts(self) -> None:
         "Example prompts of both conditions, with what was answered."
@@ -203,7 +176,13 @@ class CellReport:
         show_table(words.summary_table(self.effects, self.paradigm))
         show(words.notes(self.paradigm, self.effects))
         if self.paradigm.headline.sense == "accuracy":
-            _had_for_nothing(self)
+            heading("### Baselines that ignore the question")
+            show(
+                "The share of right answers under each ground truth, with its 95% interval, next "
+                "to the scores of policies that do not read the question. Parentheses give the "
+                "unadjusted test of the share against that score, followed by the policy."
+            )
+            show_table(words.accuracy_table(self.effects, self.paradigm))
             return
         if self.paradigm.headline.outcome == "value":
             _what_was_answered(self)

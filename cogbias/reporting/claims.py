@@ -100,11 +100,11 @@ def shown_names_in(
     table: pd.DataFrame,  # of trials or effects
 ) -> dict[str, str]:  # participant -> how it is shown; who is shown by its name is not in it
     "How readers see participants: as the table says, else by who answers under a name."
-    names = table["participant"].astype(object).drop_duplicates()
+    names = table["participant"].unique()
     found = {name: f"{name} (simulated)" for name in names if is_simulated(name)}
     if "shown_name" in table:
         said = table[table["shown_name"].notna()].drop_duplicates("participant")
-        found |= dict(zip(said["participant"].astype(object), said["shown_name"].astype(object)))
+        found |= dict(zip(said["participant"], said["shown_name"]))
     return found
 
 

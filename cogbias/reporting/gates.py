@@ -64,7 +64,7 @@ def judge(
     judged = []
     conditions = [(each, False) for each in fail_if] + [(each, True) for each in fail_unless]
     for row in headlines(as_shown(effects)).to_dict("records"):
-        known = pd.notna(row["ci_low"]) and pd.notna(row["ci_high"]) and row["verdict"] != "none"
+        known = pd.notna(row["ci_low"]) and row["verdict"] != "none"
         found = f"effect {claim(row).text}" if known else f"no verdict ({row['reason']})"
         for each, needed in conditions:
             shown = bool(known and each.is_shown(row["ci_low"], row["ci_high"]))

@@ -16,7 +16,9 @@ import pandas as pd
 from ..design import Contrast, Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
+from .cell import estimated, headline_trials, readable_of_asked
 from ..stats.adjusted import METHOD
+from ..stats.estimates import joined
 from ..tables import shipped
 from ..words import status_words
 
@@ -241,10 +243,10 @@ def methods_paragraph(
     version: str = "",  # of cogbias
 ) -> str:  # markdown: the paragraph, then its references
     "What was done, fit for a paper, with citations."
-    row, asked = effects.iloc[0].to_dict(), selected(items, paradigm.headline)
+    row = effects.iloc[0].to_dict()
     sentences = [
         _asked_sentence(items, paradigm, f"{name} was"),
-        _answers_sentence(trials[trials["item_id"].isin(asked["item_id"])]),
+        _answers_sentence(headline_trials(trials, items, paradigm)),
         _estimate_sentence(row, paradigm),
         _decision_sentence(row, analysis),
         f"Computed with cogbias {version}".rstrip() + ".",
@@ -286,22 +288,20 @@ def trace_table(
     paradigm: Paradigm,  # whose contrasts
 ) -> pd.DataFrame:
     "For every measure: formula, module, source, and the answers behind it."
-    contrasts = {each.measure: each for each in paradigm.contrasts}
-    whole = effects[(effects["group"] == "all") & effects["measure"].isin(contrasts)]
-    methods, answers = whole["method"].fillna("–"), []
-    for contrast in whole["measure"].map(contrasts):
+    rows = []
+    for contrast, row in estimated(effects, paradigm):
+        method = words_in(row, "method") or "–"
+        module, source = formula_source(method)
         conditions = ", ".join(filter(None, [contrast.treatment, contrast.control]))
         where = [f"{name}: {', '.join(map(str, each))}" for name, each in contrast.where.items()]
-        filters = [f"condition: {conditions}", *where, _restriction(contrast, paradigm)]
-        answers.append("; ".join(filter(None, filters)))
-    return pd.DataFrame(
-        {
-            "measure": [contrasts[each].title for each in whole["measure"]],
-            "formula": methods,
-            "module": [formula_source(each)[0] for each in methods],
-            "source": [formula_source(each)[1] for each in methods],
-            "answers": answers,
-            "readable / asked": whole["n_valid"].map("{:,}".format)
-            + whole["n_trials"].map(" / {:,}".format),
-        }
-    )
+        rows.append(
+            {
+                "measure": contrast.title,
+                "formula": method,
+                "module": module,
+                "source": source,
+                "answers": joined(f"condition: {conditions}", *where, _restriction(contrast, paradigm)),
+                "readable / asked": readable_of_asked(row),
+            }
+        )
+    return pd.DataFrame(rows)

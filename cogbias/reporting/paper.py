@@ -14,7 +14,7 @@ import pandas as pd
 from .claims import as_shown, claimed, explained
 from .showing import save_forest
 from ..effects import headlines
-from ..stats.estimates import p_words
+from ..stats.estimates import p_number
 from ..tables import CogbiasError, check_known
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0004
@@ -37,7 +37,7 @@ def paper_table(
     limits = heads["interval"].str.replace(" to ", ", ")
     numbers = pd.DataFrame({"Effect": heads["number"], "95% CI": "[" + limits + "]"})
     numbers = numbers.replace({"[]": "", "–": ""}).map(lambda text: text.replace("+", ""))
-    p = heads["p_adjusted"].map(p_words).str.removeprefix("p ").str.removeprefix("= ")
+    p = heads["p_adjusted"].map(p_number)
     if style == "apa":
         short = numbers.map(lambda text: text.replace("0.", "."))
         numbers = numbers.mask(heads["unit"].isin(_WITHIN_ONE), short)
@@ -103,10 +103,8 @@ def _as_docx(table: pd.DataFrame, note: str, out: Path) -> None:
             "table: Word documents need python-docx; pip install 'cogbias[docx]'"
         ) from None
     document = Document()
-    grid = document.add_table(rows=1, cols=len(table.columns), style="Light Shading")
-    for cell, name in zip(grid.rows[0].cells, table.columns):
-        cell.text = name
-    for values in table.itertuples(index=False):
+    grid = document.add_table(rows=0, cols=len(table.columns), style="Light Shading")
+    for values in (table.columns, *table.itertuples(index=False)):
         for cell, value in zip(grid.add_row().cells, values):
             cell.text = str(value)
     below = document.add_paragraph()

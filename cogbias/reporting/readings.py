@@ -61,11 +61,10 @@ def kinds_of_difference(
     most: int = 3,  # pairs of readings of a kind
 ) -> pd.DataFrame:  # difference, answers, commonest; the commonest kind first
     "How many answers were read otherwise, by kind."
-    rows = []
+    rows, pairs = [], other["ours"] + " / " + other["theirs"]
     for kind, count in other["difference"].value_counts().items():
-        part = other[other["difference"] == kind]
-        pairs = (part["ours"] + " / " + part["theirs"]).value_counts().head(most)
-        told = ", ".join(f"{pair} ({times:,})" for pair, times in pairs.items())
+        commonest = pairs[other["difference"] == kind].value_counts().head(most)
+        told = ", ".join(f"{pair} ({times:,})" for pair, times in commonest.items())
         rows.append((kind, count, told))
     return pd.DataFrame(rows, columns=["difference", "answers", "commonest: ours / theirs"])
 

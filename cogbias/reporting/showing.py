@@ -42,6 +42,7 @@ def marked_apart(
     first: str,  # a text
     second: str,  # one much like it
     mark: Callable[[str], str],  # a piece that only one of them has -> how it is shown
+    plain: Callable[[str], str] = str,  # a piece that both have -> how it is shown
 ) -> tuple[str, str]:
     "Both texts, with the words marked that only one of them has."
     pieces = _WORDS_SPACES_SIGNS.findall(first), _WORDS_SPACES_SIGNS.findall(second)
@@ -50,7 +51,8 @@ def marked_apart(
     for what, *ends in matched.get_opcodes():
         for side, (start, end) in enumerate((ends[:2], ends[2:])):
             part = "".join(pieces[side][start:end])
-            shown[side].append(part if what == "equal" or not part.strip() else mark(part))
+            alike = what == "equal" or not part.strip()
+            shown[side].append(plain(part) if alike else mark(part))
     return "".join(shown[0]), "".join(shown[1])
 
 # %% ../../nbs/reporting/09_showing.ipynb #e92d951b
@@ -72,58 +74,48 @@ class Shown:
         return f'<div class="{NO_FORMULAS}">{self.page()}</div>'
 
 
-def _as_text(table: pd.DataFrame, widest: int | None = 70) -> str:
-    "A table for a terminal; longer cells are cut."
-    return table.to_string(index=False, max_colwidth=widest)
-
-
 def tables_shown(
     tables: Mapping[str, pd.DataFrame],  # title -> table for readers
     lines: Sequence[str] = (),  # what a reader should know about them
 ) -> Shown:
     "Tables with their titles; long ones are cut, and the number of rows left out is given."
-    said, parts, pages = [], [], []
-    for title, table in tables.items():
-        cut = table.head(MOST_ROWS)
-        parts.append(f"{title}\n{_as_text(cut, None)}".strip())
-        pages.append((title, cut))
-        if len(table) > len(cut):
-            said.append(f"{title}: {len(table) - len(cut):,} more rows")
+    cuts = {title: table.head(MOST_ROWS) for title, table in tables.items()}
+    longer = {title: len(table) - MOST_ROWS for title, table in tables.items()}
+    said = [f"{title}: {count:,} more rows" for title, count in longer.items() if count > 0]
     said += lines
-    below = "".join(f"<li>{html.escape(line)}</li>" for line in said)
 
     def page() -> str:
         titled = [
-            f"<p><strong>{html.escape(title)}</strong></p>{html_table(cut)}" for title, cut in pages
+            f"<p><strong>{html.escape(title)}</strong></p>{html_table(cut)}"
+            for title, cut in cuts.items()
         ]
-        return f"{''.join(titled)}<ul>{below}</ul>"
+        below = [f"<li>{html.escape(line)}</li>" for line in said]
+        return f"{''.join(titled)}<ul>{''.join(below)}</ul>"
 
-    notes = ["\n".join(fill(line, WIDTH) for line in said)] if said else []
-    return Shown("\n\n".join([*parts, *notes]), page)
+    parts = [f"{title}\n{cut.to_string(index=False)}".strip() for title, cut in cuts.items()]
+    notes = "\n".join(fill(line, WIDTH) for line in said)
+    return Shown("\n\n".join(filter(None, [*parts, notes])), page)
 
 # %% ../../nbs/reporting/09_showing.ipynb #6f81d6db
-_OPENS, _CLOSES = "\ufdd0", "\ufdd1"  # signs that no text has
-
-
 def _with_prompts(
     shown: Shown, pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str] = {}
 ) -> Shown:
     "The same, and below it one or two prompts with their system messages; what differs is marked."
     asked = ["\n\n".join(filter(None, [each["system"], each["prompt"]])) for each in pair]
-    if len(asked) == 2:
-        asked = marked_apart(*asked, f"{_OPENS}{{}}{_CLOSES}".format)
     names = [each["condition"] for each in pair]
     names = [": ".join(filter(None, [name, titles.get(name)])) for name in names]
-    text = [f"[{name}]\n{each}" for name, each in zip(names, asked)]
-    text = "\n\n".join(text).replace(_OPENS, "«").replace(_CLOSES, "»")
+
+    def marked(mark: str, plain: Callable[[str], str] = str) -> Sequence[str]:
+        if len(asked) != 2:
+            return [plain(each) for each in asked]
+        return marked_apart(*asked, lambda piece: mark.format(plain(piece)), plain)
 
     def page() -> str:
-        opens = '<mark style="background:#ffe08a;color:#222">'
-        escaped = [html.escape(each).replace(_CLOSES, "</mark>") for each in asked]
-        cards = [prompt_card(*each) for each in zip(names, escaped)]
-        return shown.page() + side_by_side(cards).replace(_OPENS, opens)
+        texts = marked('<mark style="background:#ffe08a;color:#222">{}</mark>', html.escape)
+        return shown.page() + side_by_side([prompt_card(*each) for each in zip(names, texts)])
 
-    return Shown(f"{shown.text}\n\n{text}", page)
+    prompts = [f"[{name}]\n{each}" for name, each in zip(names, marked("«{}»"))]
+    return Shown("\n\n".join([shown.text, *prompts]), page)
 
 
 def _facts_of_paradigm(paradigm: Paradigm) -> dict[str, str]:
@@ -250,7 +242,8 @@ def _effects_shown(effects: pd.DataFrame) -> Shown:
         forests = [_forest_as_html(rows, unit) for unit, rows in drawn]
         return "".join(forests) + tables_shown({"": table}).page()
 
-    return Shown(_as_text(table.head(MOST_ROWS).drop(columns="why")), page)
+    cut = table.head(MOST_ROWS).drop(columns="why")
+    return Shown(cut.to_string(index=False, max_colwidth=70), page)
 
 # %% ../../nbs/reporting/09_showing.ipynb #99113f59
 @listing()

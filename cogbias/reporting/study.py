@@ -25,7 +25,7 @@ from ..design import ALTERED, IMPORTED
 from ..effects import headlines
 from .markup import plain_words
 from .cell import intervals
-from ..stats.estimates import p_number, p_words
+from ..stats.estimates import joined, p_number, p_words
 from ..stats.synthesis import synthesise_by
 from ..stats.repeated_measures import concordance, contrasts_against_base, variation
 from ..words import ARM, BY_PLACE, VERDICTS, counted, is_bias, signed
@@ -59,15 +59,14 @@ def common_effects(
     alone = ~rows["paradigm"].isin(rows.loc[varied, "paradigm"])
     whole = (rows["group"] == "all") & (rows["target"] == "S") & alone
     variant = rows["group"].str.removeprefix("variant=").mask(whole, "base")
-    table = rows.assign(variant=variant)[varied | whole].drop_duplicates([*cell, "variant"])
-    said = heads[[*cell, "verdict", "status"]].rename(columns={"status": "of_headline"})
-    table = table.drop(columns="verdict", errors="ignore").merge(said, "left", cell)
+    table = rows.assign(variant=variant)[varied | whole]
+    table = table.drop_duplicates([*cell, "variant"], ignore_index=True)
+    said = heads.set_index(cell)[["verdict", "status"]].rename(columns={"status": "of_headline"})
+    facts = pd.DataFrame.from_dict(people, "index", columns=["model", "temperature"])
+    table = table.drop(columns="verdict").join(said, cell)
+    table = table.join(facts, "participant").fillna({"model": table["participant"]})
     by_place = table["of_headline"].isin(BY_PLACE)
-    facts = [people.get(who, {}) for who in table["participant"]]
-    for name in ("model", "temperature"):
-        table[name] = [each.get(name) for each in facts]
     table["status"] = table["of_headline"].where(by_place, table["status"])
-    table["model"] = table["model"].fillna(table["participant"])
     numbers = dict.fromkeys(["estimate", "se", "df", "ci_low", "ci_high"], float)
     asked = ["participant", "model", "temperature", "paradigm", "variant"]
     found = as_shown(table)[[*asked, *numbers, "status", "unit", "verdict"]].astype(numbers)
@@ -123,7 +122,7 @@ def verdict_tables(
     heads, tables = claimed(effects), []
     here = ("these prompts: " + heads["here"]).where(heads["here"] != "", "")
     told = zip(heads["text"], heads["p_adjusted"].map(p_words), here)
-    heads["words"] = heads["word"] + [": " + "; ".join(filter(None, each)) for each in told]
+    heads["words"] = heads["word"] + [": " + joined(*each) for each in told]
     alike = heads.groupby("paradigm")["bound"].transform("nunique") == 1  # else each has its own
     least = (", " + heads["bound"]).where(alike & (heads["bound"] != ""), "")
     heads["paradigm"] += " (" + heads["unit"] + least + ")"
@@ -163,10 +162,8 @@ def capped_table(
     "Cohen's d over variants and temperatures: mean, cut after and before it, and separated cells."
     cells = effects[effects["measure"] == "standardised_difference"]
     cells = cells[cells["group"].str.startswith("variant=")]
-    d, models = (
-        cells["estimate"].astype(float),
-        {who: known["model"] for who, known in people.items()},
-    )
+    d = cells["estimate"].astype(float)
+    models = {who: known["model"] for who, known in people.items()}
     cells = cells.assign(
         model=cells["participant"].replace(models),
         **{"mean d": d, "cut before": d.clip(0, 1), "cells": 1},

@@ -124,7 +124,6 @@ def report_on_cell(
     return CellReport(
         cell.paradigm,
         shown_name(who.name, who.simulated, mark_of_participant(who)),
-        who.name,
         who.simulated,
         cell.items,
         cell.trials,
