@@ -300,7 +300,9 @@ def trace_table(
                 "formula": method,
                 "module": module,
                 "source": source,
-                "answers": joined(f"condition: {conditions}", *where, _restriction(contrast, paradigm)),
+                "answers": joined(
+                    f"condition: {conditions}", *where, _restriction(contrast, paradigm)
+                ),
                 "readable / asked": readable_of_asked(row),
             }
         )
