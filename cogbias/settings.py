@@ -178,7 +178,7 @@ class Study:
     extractor: Annotated[
         str | None,
         Setting(
-            "for method two_step: model that extracts the choice (default: the model being tested)",
+            "for two_step: model that extracts the choice (default: the model being tested)",
             "a name, backend/name",
         ),
     ] = None

@@ -445,8 +445,8 @@ def test_a_human_value_typed_in_is_marked_and_not_graded(tmp_path, forgotten):
     own.write_text(human + ABOUT.format(control="First", treatment="Second"), encoding="utf-8")
     cb.run("sim/human", own, outputs=tmp_path / "out", reports=False, progress=False)
     (found,) = likenesses(cb.effects(tmp_path / "out")).values()
-    assert (found.word, found.people) == ("cannot tell", "a class (typed in)")
-    assert set(human_reference("own/own")["grade"]) == {"typed in"}
+    assert (found.word, found.people) == ("cannot tell", "a class (author-supplied)")
+    assert set(human_reference("own/own")["grade"]) == {"author-supplied"}
 
 
 MANY_LABS = Path(__file__).parents[2] / "shared" / "data" / "people"

@@ -49,7 +49,7 @@ def words_of(page):
 def test_signs_in_any_text_are_taken():
     made = paradigm_of_files(odd_files(TEXT))
     assert made.summary == f"summary {ODD}" and made.headline.title == f"compares {ODD}"
-    assert made.people[0]["label"] == f"human label {ODD} (typed in)"
+    assert made.people[0]["label"] == f"human label {ODD} (author-supplied)"
 
 
 SMALL = NUMBERS.replace("number.unit", "smallest = 2\nnumber.unit")
