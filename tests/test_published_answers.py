@@ -3,7 +3,6 @@
 import json
 import shutil
 import sys
-import tarfile
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -62,8 +61,7 @@ def repository(tmp_path_factory):
     if not ARCHIVE.exists():
         pytest.skip("the published answers are not here")
     place = tmp_path_factory.mktemp("repository")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(place / "results", filter="data")
+    shutil.unpack_archive(ARCHIVE, place / "results")
     told = json.loads((place / "results" / "prompts.json").read_text())
     (place / "code").mkdir()
     for name, text in of_sources(told).items():

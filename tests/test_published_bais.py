@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import sys
-import tarfile
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -93,8 +93,7 @@ def fragments(text):
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
 def test_wording_and_answers_are_those_of_the_repository(tmp_path):
     "The hash in the records of sentences is that of the prompts; the others stand in the scripts."
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(ARCHIVE, tmp_path)
     turns = WORDINGS["sentencing"]["sentencing"]["turns"]
     hashes = {}
     for arm, asked in turns.items():

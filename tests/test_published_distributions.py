@@ -1,7 +1,7 @@
 "The published distributions of Anchoring-LLMs (2025): every printed expected value, exact answers."
 
 import sys
-import tarfile
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +38,7 @@ def test_every_printed_expected_value_is_that_of_a_distribution():
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the published distributions are not here")
 def test_the_shipped_probabilities_are_the_published_ones(tmp_path):
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(ARCHIVE, tmp_path)
     made = pd.DataFrame(anchoring_llms.scored(tmp_path)).sort_values("model", kind="stable")
     shipped_ones = pd.read_parquet(SHIPPED)
     assert made["model"].tolist() == shipped_ones["model"].tolist()
