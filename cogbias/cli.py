@@ -621,14 +621,19 @@ _COLUMNS_OF_HEADLINES = {
 _LOOKS = ("claimed towards", "claimed against", "settled", "open", "unsaid")  # the first on top
 
 
-def _headlines(effects: "pd.DataFrame") -> "pd.DataFrame":
-    "Headlines for a terminal, sorted by what was found: a line of numbers and a word each."
+def _show_headlines(effects: "pd.DataFrame") -> None:
+    "Print headlines, sorted by what was found, and why some were not decided."
     from cogbias.reporting.claims import as_shown, claimed
 
     heads = claimed(as_shown(effects))
     heads = heads.assign(place=heads["look"].map(_LOOKS.index), size=-heads["estimate"].abs())
     heads = heads.sort_values(["place", "size"], kind="stable")
-    return heads[[*_COLUMNS_OF_HEADLINES]].replace("", "–").rename(columns=_COLUMNS_OF_HEADLINES)
+    _show_table(
+        heads[[*_COLUMNS_OF_HEADLINES]].replace("", "–").rename(columns=_COLUMNS_OF_HEADLINES)
+    )
+    undecided = heads[heads["look"].isin(("open", "unsaid"))]
+    for word, reason in undecided[["word", "reason"]].drop_duplicates().itertuples(index=False):
+        _print(f"{word}: {reason}")
 
 
 def _judged(
@@ -666,7 +671,7 @@ def _say_outcome(outcome: Any, outputs: Path, as_json: bool, judged: list[str]) 
             _print(f"{cell['participant']}  {cell['paradigm']}: {told}")
         if outcome.effects is not None and outcome.cells:
             _print("")
-            _show_table(_headlines(outcome.effects_asked()))
+            _show_headlines(outcome.effects_asked())
             _print("", f"effects   {outputs / 'effects.csv'}")
         reports = outputs / "reports"
         if reports.is_dir():
@@ -911,7 +916,7 @@ def effects(
     if as_json:
         _show_json(_rows(found))
     elif not out:
-        _show_table(_headlines(found))
+        _show_headlines(found)
     with Folder(folder) as opened:
         _say(*(f"note      {line}" for line in lacking_estimates(opened, found)))
 

@@ -46,6 +46,7 @@ from cogbias.tables import (
     shipped,
     check_known,
 )
+from .words import UNITS
 
 # %% ../nbs/02_design.ipynb #64f45569
 def contrast_kinds() -> Mapping[str, Any]:
@@ -101,6 +102,12 @@ class Contrast:
             check_known(word, known, f"contrast {self.measure!r}: {name} {word!r} is not known")
         if self.outcome == "role" and not self.score:
             raise CogbiasError(f"contrast {self.measure!r}: score names no role; give each its own")
+        most = UNITS[self.unit].largest if self.unit in UNITS else None
+        if most and (self.smallest or 0) >= most:
+            raise CogbiasError(
+                f"contrast {self.measure!r}: smallest must be below {most:g}, the largest possible "
+                f"effect, and not {self.smallest:g}"
+            )
 
 # %% ../nbs/02_design.ipynb #5b60e2ca
 def selected_mask(

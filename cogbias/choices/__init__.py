@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['TO_ANSWER', 'REFUSES', 'ANSWERS_NEITHER', 'HEDGES', 'MARKED', 'ANOTHER_TEXT', 'FORMULA', 'ENDS_SENTENCE',
-           'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'NO_PERCENTAGE', 'IN_THOUSANDS', 'IN_FULL', 'ENDED',
-           'Reading', 'unread', 'read', 'json_answer', 'before_another_text', 'marked_answer', 'may_go_on',
-           'breaks_off', 'no_answer', 'weak_sign', 'without_texts', 'nothing_chosen', 'read_options', 'unsure_number',
+           'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'TURNS', 'NO_PERCENTAGE', 'IN_THOUSANDS', 'IN_FULL',
+           'ENDED', 'Reading', 'unread', 'read', 'json_answer', 'before_another_text', 'marked_answer', 'may_go_on',
+           'breaks_off', 'no_answer', 'without_texts', 'weak_sign', 'nothing_chosen', 'read_options', 'unsure_number',
            'thousands', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
 
 # %% ../../nbs/choices/08_reading.ipynb #b3086348
@@ -232,6 +232,21 @@ DESCRIBED = verbose(r"""^[\"')\]]{0,2}(?:
     )""")
 
 
+def without_texts(
+    answer: Answer,  # a text and the options it names
+) -> str:  # the rest
+    "A text without the places where an option's own text is repeated."
+    rest, start = [], 0
+    for mention in answer.mentions:
+        if mention.content:
+            rest.append(answer.text[start : mention.start])
+            start = mention.end
+    return "".join(rest) + answer.text[start:]
+
+
+TURNS = verbose(r"\b(?:but|yet|still|however|though|although|rather|instead|than|over)\b")
+
+
 def weak_sign(
     answer: Answer,  # a text and the options it names
 ) -> Reading | None:  # None where even this is missing
@@ -248,7 +263,8 @@ def weak_sign(
         if sentence not in near or why_not(place) or heads:
             continue
         words = answer.sentences.up_to(mention.start, mention.end)
-        if mention.content and not place.before.lower().endswith("to "):
+        turns = TURNS.search(without_texts(answer))
+        if mention.content and not turns and not place.before.lower().endswith("to "):
             return read(mention.label, "option text repeated", words)
         looked_at = LOOKS.search(place.before + " " + place.after)
         if mention.form == "named" and not looked_at and not DESCRIBED.match(place.after):
@@ -256,18 +272,6 @@ def weak_sign(
     return None
 
 # %% ../../nbs/choices/08_reading.ipynb #ca134c17
-def without_texts(
-    answer: Answer,  # a text and the options it names
-) -> str:  # the rest
-    "A text without the places where an option's own text is repeated."
-    rest, start = [], 0
-    for mention in answer.mentions:
-        if mention.content:
-            rest.append(answer.text[start : mention.start])
-            start = mention.end
-    return "".join(rest) + answer.text[start:]
-
-
 def nothing_chosen(
     answer: Answer,  # a text and the options it names
 ) -> str:  # a detail

@@ -42,7 +42,8 @@ CHOOSE = r"""(?:
     |(?:go|going|went|stick|sticking)\ (?:with|for)
     |(?:settle|settled|decide|decided)\ (?:on|for)|take
     |recommend|favou?r|vote\ for|buy|purchase|want|would\ like|'d\ like|give\ me
-    |lean(?:ing)?\ (?:more\ )?towards?|(?:am|'m)\ (?:choosing|picking|selecting|taking)
+    |(?<!was\ )(?<!were\ )lean(?:ing)?\ (?:more\ )?towards?
+    |(?:am|'m)\ (?:choosing|picking|selecting|taking)
     |respond\ with|answer\ with
     |(?:recommend|suggest|propose|advise|consider)\s\w{3,12}ing(?:\s(?:with|for|to|on|in))?
     |hire|adopt|implement|keep|stay\ with|switch\ to|proceed\ with|bet\ on|book|visit|rent

@@ -35,6 +35,7 @@ from cogbias.effects import (
     words_in,
 )
 from ..effects.bets import kind_words
+from ..effects.unread import BOUNDED_FROM
 from .markup import NO_FORMULAS, markdown_html, marked, plain_words, visible
 from ..stats.estimates import joined, p_number, p_words
 from ..tables import is_empty
@@ -145,7 +146,10 @@ def verdict_sentence(
         parts.append(
             f"Smallest effect of interest: {said.bound} ({plain_words(said.unit)}; {origin})"
         )
-    parts += [plain_words(said.p)] if said.p else []
+    if said.p:
+        bounded = row["n_valid"] < (1 - BOUNDED_FROM) * row["n_trials"]
+        worst = "; unreadable answers counted at their worst" if bounded else ""
+        parts.append(plain_words(said.p) + worst)
     return " ".join(f"{part}." for part in parts)
 
 # %% ../../nbs/reporting/02_cell.ipynb #ed155f5e

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .. import figures
-from ..design import Paradigm, human_reference
+from ..design import PEOPLE, Paradigm, human_reference
 from ..effects import Analysis
 from ..effects.answers import Layout, answered, read_prompts
 from ..effects.choices import score_clusters
@@ -141,6 +141,8 @@ class CellReport:
         title = f"{plain_words(self.paradigm.title)}: {plain_words(self.name)}"
         heading(f'# <span class="{NO_FORMULAS}">{title}</span>')
         show(words.opening(self.effects, self.paradigm, self.name, self.simulated))
+        if missing := self.facts.get("answers missing"):
+            show(f"**Incomplete.** {missing:,} of the answers asked for are missing.")
 
     def context(self) -> None:
         "The headline beside others, drawn."
@@ -247,6 +249,8 @@ class CellReport:
         show(words.comparison_note(known, self.paradigm.headline.unit))
         layout = Layout(self.items)
         for name, answers in answers_by_participant(typed_trials(self.trials), layout):
+            if name.startswith(PEOPLE):
+                continue
             show(words.familiar_note(familiar_row(self.paradigm.headline, name, answers)))
 
     def training(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import Contrast, Paradigm, selected, without_people
+from ..design import PEOPLE, Contrast, Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
 from .cell import estimated, headline_trials, readable_of_asked
@@ -77,6 +77,7 @@ def _asked_sentence(items: pd.DataFrame, paradigm: Paradigm, who: str) -> str:
     parts = [f"{count:,} in the {plain_words(each)} condition" for each, count in counts.items()]
     share = "all" if len(items) == len(every) else f"{len(items):,}"
     source = f"{items['cluster'].nunique()} clusters ({plain_words(paradigm.clusters)})"
+    source = source.replace(" (clusters)", "")
     if people:
         source += f", each answered by several of {people:,} people"
     elif "crossed" in items and items["crossed"].notna().any():
@@ -107,7 +108,8 @@ _WORDS_OF_METHODS = {
 def _answers_sentence(trials: pd.DataFrame) -> str:
     "How the answers were obtained, and how many could not be read."
     repeats, temperature = int(trials["repeat"].max()) + 1, trials["temperature"].dropna()
-    said = _WORDS_OF_METHODS[trials["method"].iloc[0]]
+    by_people = trials["participant"].iloc[0].startswith(PEOPLE)
+    said = "People answered" if by_people else _WORDS_OF_METHODS[trials["method"].iloc[0]]
     said += f", at temperature {temperature.iloc[0]:g}" if len(temperature) else ""
     said += f", {repeats} times per prompt" if repeats > 1 else ""
     bad = trials.loc[trials["status"] != "ok", "status"]
