@@ -27,7 +27,7 @@ window.kept = []; window.asked = [];
 window.fetch = (...what) => { asked.push(what); return Promise.resolve({ok: true}); };
 """
 CHOOSE = """const every = [...document.querySelectorAll(".jspsych-btn")];
-window.chosen = every.find((each) => each.innerText === arguments[1]) ?? every[arguments[0]];"""
+window.chosen = every.find((one) => one.innerText === arguments[1]) ?? every[arguments[0]];"""
 PRESS = """  // pressed again where the page did not listen yet; between two pages there is no text
 return chosen.isConnected ? chosen.click() : document.querySelector("#jspsych-content")?.innerText"""
 READ = "const done = arguments[0]; Promise.all(kept.map((each) => each.text())).then(done);"
