@@ -29,7 +29,8 @@ window.fetch = (...what) => { asked.push(what); return Promise.resolve({ok: true
 CHOOSE = """const every = [...document.querySelectorAll(".jspsych-btn")];
 window.chosen = every.find((one) => one.innerText === arguments[1]) ?? every[arguments[0]];"""
 PRESS = """  // pressed again where the page did not listen yet; between two pages there is no text
-return chosen.isConnected ? chosen.click() : document.querySelector("#jspsych-content")?.innerText"""
+const at = document.getElementById("jspsych-content");
+return chosen.isConnected ? chosen.click() : at?.innerText"""
 READ = "const done = arguments[0]; Promise.all(kept.map((each) => each.text())).then(done);"
 
 
