@@ -623,7 +623,7 @@ _LOOKS = ("claimed towards", "claimed against", "settled", "open", "unsaid")  # 
 
 def _show_headlines(effects: "pd.DataFrame") -> None:
     "Print headlines, sorted by what was found, and why some were not decided."
-    from cogbias.reporting.claims import as_shown, claimed
+    from cogbias.reporting.claims import as_shown, claimed, undecided
 
     heads = claimed(as_shown(effects))
     heads = heads.assign(place=heads["look"].map(_LOOKS.index), size=-heads["estimate"].abs())
@@ -631,8 +631,8 @@ def _show_headlines(effects: "pd.DataFrame") -> None:
     _show_table(
         heads[[*_COLUMNS_OF_HEADLINES]].replace("", "–").rename(columns=_COLUMNS_OF_HEADLINES)
     )
-    undecided = heads[heads["look"].isin(("open", "unsaid"))]
-    for word, reason in undecided[["word", "reason"]].drop_duplicates().itertuples(index=False):
+    unsettled = undecided(heads)[["word", "reason"]].drop_duplicates()
+    for word, reason in unsettled.itertuples(index=False):
         _print(f"{word}: {reason}")
 
 

@@ -256,6 +256,7 @@ def weak_sign(
         return None
     last = len(answer.sentences.ends) - 1
     near = (0, last) if len(answer.text) <= 200 else (last - 1, last)
+    turns = TURNS.search(without_texts(answer))
     for mention in named:
         sentence = answer.sentences.number(mention.start)
         place = answer.sentences.around(mention.start, mention.end)
@@ -263,7 +264,6 @@ def weak_sign(
         if sentence not in near or why_not(place) or heads:
             continue
         words = answer.sentences.up_to(mention.start, mention.end)
-        turns = TURNS.search(without_texts(answer))
         if mention.content and not turns and not place.before.lower().endswith("to "):
             return read(mention.label, "option text repeated", words)
         looked_at = LOOKS.search(place.before + " " + place.after)

@@ -19,6 +19,7 @@ from cogbias.reporting.claims import (
     as_shown,
     claimed,
     explained,
+    undecided,
     who_was_asked_other_prompts,
 )
 from ..design import ALTERED, IMPORTED
@@ -28,7 +29,7 @@ from .cell import intervals
 from ..stats.estimates import joined, p_number, p_words
 from ..stats.synthesis import synthesise_by
 from ..stats.repeated_measures import concordance, contrasts_against_base, variation
-from ..words import ARM, BY_PLACE, VERDICTS, counted, is_bias, signed
+from ..words import ARM, BY_PLACE, counted, is_bias, signed
 
 # %% ../../nbs/reporting/03_study.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")
@@ -144,10 +145,10 @@ def verdict_notes(
         "The number after the unit is the smallest effect of interest, if it is the same for "
         "all. P-values are corrected for multiple comparisons."
     )
-    undecided = heads[[not VERDICTS[each].decides for each in heads["verdict"]]]
-    where = undecided["participant"] + " in " + undecided["paradigm"]
+    unsettled = undecided(heads)
+    where = unsettled["participant"] + " in " + unsettled["paradigm"]
     for (word, reason), cells in where.groupby(
-        [undecided["word"], undecided["reason"]], sort=False
+        [unsettled["word"], unsettled["reason"]], sort=False
     ):
         lines.append(f"*{word}* because {plain_words(reason)}: {plain_words(', '.join(cells))}.")
     if families := sorted(heads["family"].dropna().unique()):
