@@ -64,6 +64,7 @@ from cogbias.tables import (
     inside,
     timestamp,
     whole_file,
+    without_empties,
 )
 from cogbias.participants.trials import (
     Offers,
@@ -891,15 +892,15 @@ def _whole(value: Any) -> Any:
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _as_kept(column: Column, value: Any) -> Any:
-    "A value as the database holds it."
-    if value is None or value != value:
-        return None
+def _kept_values(column: Column, held: list[Any]) -> list[Any]:
+    "Values of a column as the database holds them."
+    if column.kind == "text":
+        return held
     if column.kind in ("list", "mapping"):
-        return _encode_row(value)
+        return [None if each is None else _encode_row(each) for each in held]
     if column.kind == "number":
-        return float(value) + 0.0  # -0.0 is 0.0
-    return value if column.kind == "text" else int(value)
+        return [None if each is None else float(each) + 0.0 for each in held]  # -0.0 is 0.0
+    return [None if each is None else int(each) for each in held]
 
 
 def _digest(row: Sequence[Any]) -> str:
@@ -910,23 +911,40 @@ def _digest(row: Sequence[Any]) -> str:
 _encode_row = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+_TEXTS = [each.name for each in KEPT if each.kind == "text" and each.name in Answer._fields]
+
+
 def _row_to_keep(
-    asked: StoredRequest, method: str, offers: Offers, each: Missing, answer: Answer
+    asked: StoredRequest, method: str, each: Missing, answer: Answer
 ) -> dict[str, Any]:
-    "An answer with what its request says; an error where no table can hold it."
+    "An answer with what its request says."
     item, repeat, seed = each.request
-    row = {name: _whole(value) for name, value in answer._asdict().items()}
+    row = answer._asdict()
+    row |= {name: _whole(row[name]) for name in _TEXTS}
     row |= {"trial_id": each.trial_id, "seed": seed, "attempt": answer.attempt + each.attempts}
     row |= {"item_id": item["item_id"], "repeat": repeat, "method": method}
     if asked.simulated:
         row["latency_s"] = row["started_at"] = None
-    faults = (
-        f"{column.name} {said}" for column in KEPT if (said := column.fault(row[column.name]))
-    )
-    if fault := next(faults, "") or answer_fault(offers, row):
-        error = Answer("error", detail=f"the answer cannot be stored: {fault}")
-        return _row_to_keep(asked, method, offers, each, error)
     return row
+
+
+def _by_column(rows: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    "The values of answers, column by column."
+    return [without_empties(row[column.name] for row in rows) for column in KEPT]
+
+
+def _faults(
+    offers: Offers, rows: Sequence[Mapping[str, Any]], columns: Sequence[list[Any]]
+) -> dict[int, str]:
+    "Which answers no table can hold, and why."
+    found: dict[int, str] = {}
+    for column, values in zip(KEPT, columns):
+        for place, said in column.faults(values):
+            found.setdefault(place, f"{column.name} {said}")
+    for place, row in enumerate(rows):
+        if place not in found and (said := answer_fault(offers, row)):
+            found[place] = said
+    return found
 
 
 _ANSWER_COLUMNS = ("procedure_id", "item_id", "repeat", *(each.name for each in KEPT), "digest")
@@ -947,15 +965,22 @@ def keep_answers(
 ) -> Counter[str]:  # status -> answers that are new
     "Store answers."
     procedure_id, _, method = _step(asked, step)
-    offers = _kept_items(folder, asked.list_id).offers
-    made = [_row_to_keep(asked, method, offers, *each) for each in answered]
-    new: Counter[str] = Counter()
+    answered = list(answered)
+    made = [_row_to_keep(asked, method, *each) for each in answered]
+    columns = _by_column(made)
+    faults = _faults(_kept_items(folder, asked.list_id).offers, made, columns)
+    for place, said in faults.items():
+        error = Answer("error", detail=f"the answer cannot be stored: {said}")
+        made[place] = _row_to_keep(asked, method, answered[place][0], error)
+    columns = _by_column(made) if faults else columns
+    values = map(_kept_values, KEPT, columns)
+    rows = {}  # by status
+    for row, *said in zip(made, *values):
+        kept = procedure_id, row["item_id"], row["repeat"], *said
+        rows.setdefault(row["status"], []).append((*kept, _digest(kept)))
     with folder.at_once() as db:
-        for row in made:
-            said = (_as_kept(column, row[column.name]) for column in KEPT)
-            kept = procedure_id, row["item_id"], row["repeat"], *said
-            new[row["status"]] += db.execute(_KEEP_ANSWER, (*kept, _digest(kept))).rowcount
-    return +new
+        new = {name: db.executemany(_KEEP_ANSWER, each).rowcount for name, each in rows.items()}
+    return +Counter(new)
 
 # %% ../nbs/04_folder.ipynb #eb60f3e8
 _DIGESTED = ", ".join(f'a."{name}"' for name in _ANSWER_COLUMNS)

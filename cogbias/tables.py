@@ -7,10 +7,10 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'PACKAGE', 'IDENTITY', 'ANSWER
            'FILLING_STATUSES', 'FILLING_VERDICTS', 'ITEMS', 'TRIALS', 'READ_BY_OTHERS', 'READINGS', 'ACCURACY_GAIN',
            'EFFECTS', 'FILLINGS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE',
            'CogbiasError', 'nearest', 'check_known', 'shortened', 'first_line', 'as_given', 'matching', 'content_hash',
-           'is_empty', 'plain_value', 'kind_of', 'Column', 'check_columns', 'Schema', 'shipped', 'Option', 'option',
-           'answer_range', 'outside_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless',
-           'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'given_text', 'toml_table',
-           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'csv_of_texts',
+           'is_empty', 'without_empties', 'plain_value', 'kind_of', 'Column', 'check_columns', 'Schema', 'shipped',
+           'Option', 'option', 'answer_range', 'outside_range', 'full_content', 'item_ids', 'identified', 'item_table',
+           'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'given_text',
+           'toml_table', 'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'save_table', 'csv_of_texts',
            'with_plain_types', 'load_table', 'check_outside_items', 'load_outside_items', 'given_table']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
@@ -162,6 +162,13 @@ def is_empty(
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
+def without_empties(
+    values: Iterable[Any],  # of cells
+) -> list[Any]:
+    "The same values, with None for each that is empty."
+    return [None if each is None or is_empty(each) else each for each in values]
+
+
 def plain_value(
     value: Any,  # a number of numpy, an array, a column, or a list or mapping of such
 ) -> Any:  # in the types of Python
@@ -234,25 +241,19 @@ class Column:
             return self.low, self.high
         return max(self.low, WHOLE[0]), min(self.high, WHOLE[1])
 
-    def fault(self, value: Any) -> str:
-        "What is wrong with a value; empty text where nothing is."
-        found = self.first_fault([value])
-        return found[1] if found else ""
-
-    def first_fault(self, values: Iterable[Any]) -> tuple[int, str] | None:
-        "Row and fault of the first value that is wrong."
+    def faults(self, values: Iterable[Any]) -> Iterator[tuple[int, str]]:
+        "Row and fault of each value that is wrong."
         from pydantic import ValidationError
 
-        plain = [None if is_empty(value) else value for value in values]
+        plain = without_empties(values)
         if self.kind == "integer":  # pandas turns integers with gaps into floats
             plain = [int(each) if _is_whole(each) else each for each in plain]
         try:
             self._reader.validate_python(plain, strict=True)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            row, *inside = first["loc"]
-            return row, self._in_words(first, inside)
-        return None
+            for fault in error.errors(include_url=False):
+                row, *inside = fault["loc"]
+                yield row, self._in_words(fault, inside)
 
     def _in_words(self, fault: Mapping[str, Any], inside: Sequence[Any]) -> str:
         "What a fault is, and where inside a list or mapping it is."
@@ -338,7 +339,7 @@ class Schema:
                 if (kind := pd.api.types.infer_dtype(held)) not in _FACTOR_KINDS:
                     said = f"{what}: column {name!r} holds {kind} values"
                     raise CogbiasError(f"{said}; use only texts or only numbers")
-            elif fault := self.known[name].first_fault(held):
+            elif fault := next(self.known[name].faults(held), None):
                 row, said = fault
                 told = f"{what}: column {name!r} {said} in record {row + 1}"
                 raise CogbiasError(f"{told}; see the {self.name} schema")
@@ -552,10 +553,7 @@ def item_ids(
     table: pd.DataFrame,  # an items table, with or without ids
 ) -> list[str]:
     "The id of every row: a hash of paradigm, condition, what is seen, roles and content."
-    held = {
-        name: [None if is_empty(value) else value for value in table[name].tolist()]
-        for name in IDENTITY
-    }
+    held = {name: without_empties(table[name].tolist()) for name in IDENTITY}
     ranges = [name for name in RANGE if name in table]
     if ranges:
         rows = table[["content", *ranges]].to_dict("records")
