@@ -67,7 +67,7 @@ class Contrast:
     score: Mapping[str, float]  # role -> score; roles not named leave the denominator
     treatment: str = "treatment"
     control: str | None = "control"  # None: the treatment mean itself
-    kind: str = "difference"  # which estimator of the room effects
+    kind: str = "difference"  # which estimator, by its name
     weights: Mapping[str, float] | None = (
         None  # stratum -> weight; None: equal weights that sum to 1
     )

@@ -6,14 +6,8 @@ import numpy as np
 import pandas as pd
 
 from cogbias.design import Contrast, paradigm, selected
-from cogbias.effects import (
-    Analysis,
-    Layout,
-    decide,
-    effects_table,
-    estimate_contrast,
-    smallest_of_interest,
-)
+from cogbias.arrays import Layout
+from cogbias.effects import Analysis, decide, effects_table, estimate_contrast, smallest_of_interest
 
 BETWEEN = 0.14  # standard deviation of effects between clusters, as a share of the scale
 FOUND = ("present", "better")

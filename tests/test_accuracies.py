@@ -8,7 +8,7 @@ import pytest
 
 from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm
-from cogbias.effects import decide, estimate_effects
+from cogbias.effects import estimate_effects
 from cogbias.reporting.study import common_effects
 from tiers import every_few, slow_but
 
@@ -45,7 +45,7 @@ def whole(effects):
 
 def estimated(name, items, trials, **more):
     "The effects of one participant."
-    return decide(estimate_effects(trials, items, paradigm(name), **more))
+    return estimate_effects(trials, items, paradigm(name), **more)
 
 
 # --- ground truths -----------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_accuracies_stay_out_of_what_is_said_of_biases():
     found = pd.concat(
         [
             estimated("bets/coin", items, exact_trials("rational", items)),
-            decide(estimate_effects(exact_trials("human", rated), rated, luck)),
+            estimate_effects(exact_trials("human", rated), rated, luck),
         ],
         ignore_index=True,
     ).assign(participant="sim/x")

@@ -5,15 +5,8 @@ import pytest
 
 from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm
-from cogbias.effects import (
-    answered,
-    decide,
-    difference,
-    effect_row,
-    estimate_effects,
-    read_prompts,
-    row_verdict,
-)
+from cogbias.arrays import answered, read_prompts
+from cogbias.effects import difference, effect_row, estimate_effects, row_verdict
 
 
 def sampled(who, items, repeats):
@@ -45,7 +38,7 @@ def test_sampled_intervals_keep_their_range_and_their_width(who, repeats):
     "Some content sets, two prompts each: the differences are coarse, and often all alike."
     for name in ("classic/framing", "classic/anchoring", "classic/transaction_utility"):
         items = paradigm(name).items(variants=["base"])
-        effects = decide(estimate_effects(sampled(who, items, repeats), items, paradigm(name)))
+        effects = estimate_effects(sampled(who, items, repeats), items, paradigm(name))
         for row in effects[(effects.target == "S") & effects.ci_low.notna()].itertuples():
             low, high = RANGE.get(row.unit, (-float("inf"), float("inf")))
             if row.measure == "framing_effect":
@@ -94,7 +87,7 @@ def wholly_biased(items):
 @pytest.mark.parametrize("name", ("choice/certainty", "logic/belief"))
 def test_a_total_bias_is_present_and_every_share_keeps_its_range(name):
     items = paradigm(name).items()
-    effects = decide(estimate_effects(wholly_biased(items), items, paradigm(name)))
+    effects = estimate_effects(wholly_biased(items), items, paradigm(name))
     headline = effects.iloc[0]
     assert (headline.estimate, headline.verdict) == (1.0, "present")
     shares = effects[effects.unit.isin(SHARES) & effects.ci_low.notna()]

@@ -10,7 +10,7 @@ import pytest
 
 from cogbias.backends.sim import exact_trials, strength_in
 from cogbias.design import paradigm, paradigms
-from cogbias.effects import decide, estimate_effects
+from cogbias.effects import estimate_effects
 from cogbias.kits.scenario import planted_shift
 from cogbias.kits.shelf import set_faults, shelf
 from tiers import slow_but
@@ -165,7 +165,7 @@ def test_the_first_option_is_no_bias_where_no_pair_is_asked_in_both_orders(name,
     else:
         items = found.items(**asked)
     for model, none in (("position", True), ("human", False)):
-        effects = decide(estimate_effects(exact_trials(model, items), items, found))
+        effects = estimate_effects(exact_trials(model, items), items, found)
         row = effects.iloc[0]
         assert (row["verdict"] == "none") == none, (model, row["reason"])
         if none:  # in one order, nobody can tell a place from what stands there

@@ -36,7 +36,7 @@ SLOW = (
     "exchange/published_answers.ipynb",  # as test_published_answers and test_published_bais
     *(
         "kits/frames.ipynb",
-        "07_executors.ipynb",
+        "08_executors.ipynb",
         "training/01_trained_encoders.ipynb",
         "running/03_rendering.ipynb",
     ),

@@ -6,13 +6,8 @@ import pytest
 from made_up_trials import around, told
 
 from cogbias.design import Contrast
-from cogbias.effects import (
-    answered,
-    difference,
-    estimate_effects,
-    read_prompts,
-    these_prompts,
-)
+from cogbias.arrays import answered, read_prompts
+from cogbias.effects import difference, estimate_effects, these_prompts
 from cogbias.stats.proportions import wilson
 from cogbias.tables import item_table, option
 

@@ -11,7 +11,7 @@ import cogbias as cb
 from cogbias.backends.sim import exact_trials
 from cogbias.words import status_words
 from cogbias.design import paradigm, paradigms
-from cogbias.effects import decide, effect_rows, effects_table, estimate_effects
+from cogbias.effects import effect_rows, effects_table, estimate_effects
 from cogbias.effects.published import SUSCEPTIBILITY
 from cogbias.exchange.answers import keep_imported, part_of
 from cogbias.folder import Folder, requests
@@ -238,7 +238,7 @@ def test_a_condition_that_was_not_asked_is_not_called_unreadable(name, asked, ot
     "Every answer was readable; what lacks is the other half of the comparison."
     items = paradigm(name).items()
     items = items[items["condition"] == asked]
-    effects = decide(estimate_effects(exact_trials("human", items), items, paradigm(name)))
+    effects = estimate_effects(exact_trials("human", items), items, paradigm(name))
     said = f"only one condition was asked: {asked}, and not {other}"
     headline = effects.iloc[0]
     assert (headline["status"], headline["reason"]) == ("no_counterpart", said)

@@ -16,7 +16,7 @@ MOST_IN_A_ROW = 4
 SHARE = 0.78  # of all exported cells; 0.80 when this was written, and notebooks come and go
 # these pages are held to it, each by name
 SHOWN = (
-    "participants/* running/02_cells 10_exchange figures/* reporting/* site/* "
+    "participants/* running/02_cells 11_exchange figures/* reporting/* site/* "
     "backends/anthropic backends/ollama backends/openai "
     "choices/* "
     "elicitation/0[1-5]_* elicitation/0[78]_* effects/05_bets "

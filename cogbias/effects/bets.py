@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
-from .answers import Answered, Rows, read_options, second_unit
+from ..arrays import Answered, Rows, read_options, second_unit
 from .choices import constant_policies
 from .registry import Estimator, Found
 from cogbias.stats.bets import (

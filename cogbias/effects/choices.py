@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Rows, score_range, second_unit
+from ..arrays import Rows, score_range, second_unit
 from .registry import Estimator, no_cluster
 from cogbias.stats.adjusted import (
     METHOD,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..design import Contrast
-from .answers import Answered
+from ..arrays import Answered
 from .registry import found_by, input_of
 from ..stats.estimates import EQUAL
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..design import Contrast
-from .answers import Rows, second_unit
+from ..arrays import Rows, second_unit
 from cogbias.effects.choices import (
     ClusterEffects,
     checked_numbers,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..design import Contrast
-from .answers import Answered, Layout, Rows
+from ..arrays import Answered, Layout, Rows
 from .registry import estimator_of, row_beside
 from ..stats.bets import standard_choice
 from ..stats.estimates import EQUAL, Estimate, joined

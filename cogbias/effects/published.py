@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import FEWEST_READINGS, Contrast
-from .answers import Answered, Rows, read_prompts, scores_of_answers
+from ..arrays import Answered, Rows, read_prompts, scores_of_answers
 from .registry import Estimator, Found
 from ..stats.estimates import Estimate, nothing
 from ..stats.susceptibility import Pair, susceptibility_index

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Rows, by_value, second_unit
+from ..arrays import Rows, by_value, second_unit
 from .registry import Estimator
 from ..stats.estimates import Estimate, joined
 from cogbias.stats.ratings import (

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..design import Contrast
-from cogbias.effects.answers import (
+from cogbias.arrays import (
     Answered,
     Rows,
     read_numbers,

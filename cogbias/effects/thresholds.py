@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Rows, second_unit
+from ..arrays import Rows, second_unit
 from .choices import constant_choices
 from .registry import Estimator, Found
 from cogbias.effects.bets import (

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from .answers import Answered, Layout, Rows, read_pairs, score_range
+from ..arrays import Answered, Layout, Rows, read_pairs, score_range
 from cogbias.effects.registry import (
     READS,
     Estimator,

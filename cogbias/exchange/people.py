@@ -34,6 +34,7 @@ from cogbias.tables import (
     first_line,
     from_home,
     shipped,
+    shortened,
 )
 
 # %% ../../nbs/exchange/people.ipynb #a41c0006
@@ -228,10 +229,12 @@ def read_answers(
     kept = to_items.drop_duplicates(["person", "item_id"])  # what a person answered first
     if kept.empty:
         example = items.iloc[0]
+        named = dict.fromkeys(map(" ".join, rows[["item", "condition"]].to_numpy()))
+        there = shortened(", ".join(map(repr, named)))
         raise CogbiasError(
-            f"no answer matches an item of {asked.name}; give wording and condition, such as "
-            f"{example['cluster']!r} and {example['condition']!r}, in two columns or, in a wide "
-            "table, in the column names"
+            f"no answer matches an item of {asked.name}: the table has {there}; "
+            f"give wording and condition, such as {example['cluster']!r} and "
+            f"{example['condition']!r}, in two columns or, in a wide table, in the column names"
         )
     salt = content_hash(table.cells.to_csv())
     number = pd.Series(pd.factorize(kept["person"])[0])

@@ -15,7 +15,7 @@ import pandas as pd
 from .. import figures
 from ..design import PEOPLE, Paradigm, human_reference
 from ..effects import Analysis
-from ..effects.answers import Layout, answered, read_prompts
+from ..arrays import Layout, answered, read_prompts
 from ..effects.choices import score_clusters
 from ..effects.familiar import familiar_row
 from ..effects.published import published_columns

@@ -24,9 +24,9 @@ import pandas as pd
 from ..backends.sim import BLIND, exact_trials
 from .collecting import ask_cells, collect
 from ..design import Paradigm, names_kept, without_people
+from ..arrays import Layout
 from cogbias.effects import (
     Analysis,
-    Layout,
     NoHeadline,
     decide,
     effect_rows,

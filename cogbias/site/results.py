@@ -201,13 +201,13 @@ def _effect_row(
     is_headline: bool,
 ) -> dict[str, Any]:
     "A row of the effects table as the site shows it."
-    who, name, said = row["participant"], row["paradigm"], claim(row)
+    who, name = row["participant"], row["paradigm"]
     tags = tags_of(results, who) if by == "participant" else []
     tags += [each for each in [results.apart.get(name, {}).get(who)] if each]
-    like = likeness_words(results.likenesses.get((who, name)))
-    words = said.look, said.word, said.here, joined(said.reason, like), said.bound
-    if not is_headline:
-        words = "", "", "", "" if limits_words(row) else without_limits(row), ""
+    words = "", "", "", "" if limits_words(row) else without_limits(row), ""
+    if is_headline:
+        said, like = claim(row), likeness_words(results.likenesses.get((who, name)))
+        words = said.look, said.word, said.here, joined(said.reason, like), said.bound
     return {
         **row,
         "label": who if by == "participant" else paradigm_title(name),
