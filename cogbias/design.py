@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['OUTCOMES', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED', 'PEOPLE', 'ALTERED', 'FEWEST_READINGS', 'SOURCE_COLUMNS',
            'contrast_kinds', 'Contrast', 'selected_mask', 'selected', 'About', 'check_items', 'Paradigm', 'names_kept',
-           'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare', 'mean_here', 'moved_targets',
-           'moved_target_line', 'with_moved_target', 'load_items', 'with_typed_factors', 'with_own_factors',
-           'usable_items', 'with_people', 'without_people', 'Size', 'size_of', 'known_sizes', 'write_sizes',
-           'units_in_words', 'size_words', 'human_reference']
+           'built_in_paradigms', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare', 'mean_here',
+           'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'with_typed_factors',
+           'with_own_factors', 'usable_items', 'with_people', 'without_people', 'Size', 'size_of', 'known_sizes',
+           'write_sizes', 'units_in_words', 'size_words', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 from collections.abc import (
@@ -326,7 +326,7 @@ def _of_other_packages() -> dict[str, Callable[[], Paradigm]]:
 
 
 @cache
-def _of_this_package() -> dict[str, Callable[[], Paradigm]]:
+def built_in_paradigms() -> dict[str, Callable[[], Paradigm]]:  # name -> the call that loads it
     "Paradigms whose files lie in this package, which are listed once in a process."
     files = sorted((PACKAGE / "paradigms").glob("*/[!_]*.py"))
     modules = [f"{file.parent.name}.{file.stem}" for file in files]
@@ -342,7 +342,7 @@ def _installed_paradigms() -> dict[str, Callable[[], Paradigm]]:
     "Names of all paradigms, each with the call that loads it."
     brought = {name: lambda name=name: OWN[name] for name in OWN}
     declared = {name: lambda name=name: DECLARED_HERE[name] for name in DECLARED_HERE}
-    return brought | _of_this_package() | _of_other_packages() | declared
+    return brought | built_in_paradigms() | _of_other_packages() | declared
 
 # %% ../nbs/02_design.ipynb #644bd5d3
 IMPORTED = "published/"  # paradigms whose items come with an import; nobody can be asked them

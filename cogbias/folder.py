@@ -8,11 +8,11 @@ __all__ = ['FROM_ITEM', 'FROM_LIST', 'LISTED', 'FROM_PARTICIPANT', 'POINTED_AT',
            'LISTS_AT_HAND', 'STUDY_REPORT', 'no_answers', 'Folder', 'Recorded', 'keep_participant', 'add_facts',
            'recorded_participant', 'declarations', 'mark_of_participant', 'latest_record', 'marks_of', 'shown_names_of',
            'KeptItems', 'list_of', 'keep_items', 'begin_run', 'end_run', 'Run', 'runs', 'stored_analysis',
-           'StoredRequest', 'request_for', 'ask', 'keep_request', 'requests', 'request_of', 'planned_answers',
-           'most_answers', 'readable_answers', 'short_groups', 'answers_to_others', 'Missing', 'missing',
-           'keep_answers', 'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes', 'provider_lines',
-           'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash', 'content_of', 'state_of',
-           'make', 'report_file', 'status', 'verify']
+           'StoredRequest', 'request_for', 'ask', 'keep_request', 'ask_again', 'requests', 'request_of',
+           'planned_answers', 'most_answers', 'readable_answers', 'short_groups', 'answers_to_others', 'Missing',
+           'missing', 'keep_answers', 'trials', 'items', 'keep_readings', 'readings', 'keep_notes', 'kept_notes',
+           'provider_lines', 'refused_answers', 'Call', 'Taken', 'taken', 'set_aside', 'settle', 'code_hash',
+           'content_of', 'state_of', 'make', 'report_file', 'status', 'verify']
 
 # %% ../nbs/04_folder.ipynb #533e8cb6
 import hashlib
@@ -62,6 +62,7 @@ from cogbias.tables import (
     from_home,
     full_content,
     inside,
+    shipped,
     timestamp,
     whole_file,
     without_empties,
@@ -280,6 +281,7 @@ class Folder:
         self.path, self.writes = Path(from_home(path, "outputs")), writes
         self.database = self.path / DATABASE
         self._tables: dict[int, tuple[pd.DataFrame, str]] = {}  # of items made here, with their ids
+        self._ids: dict[str, list[str]] = {}  # list -> its items
         if writes:
             with _errors_in_words(self.path, OSError):
                 self.path.mkdir(parents=True, exist_ok=True)
@@ -736,7 +738,16 @@ def keep_request(
         folder.put("paradigms", (made.paradigm_id, made.paradigm, _json(dict(files))))
         folder.put("procedures", *procedures)
         folder.put("requests", made[:9])
-        folder.put("asked", (None, run, made.request_id))
+        ask_again(folder, run, made)
+
+
+def ask_again(
+    folder: Folder,
+    run: int,  # from begin_run
+    asked: StoredRequest,  # that is stored already
+) -> None:
+    "Write down that a run asks what was asked before."
+    folder.put("asked", (None, run, asked.request_id))
 
 # %% ../nbs/04_folder.ipynb #905293a1
 _REQUEST_COLUMNS = ", ".join(StoredRequest._fields)
@@ -744,13 +755,15 @@ _REQUEST_COLUMNS = ", ".join(StoredRequest._fields)
 
 def requests(
     folder: Folder,
+    run: int | None = None,  # number of a run; None: the current requests
 ) -> list[StoredRequest]:  # by paradigm and participant
     "What was asked."
+    chosen, values = ("is_current", ()) if run is None else ("run_id = ?", (run,))
     rows = _right_rows(
-        folder,
-        lambda row: _is_what_it_says(row[:9]),
-        f"select distinct {_REQUEST_COLUMNS} from v_requests where is_current "
+        *(folder, lambda row: _is_what_it_says(row[:9])),
+        f"select distinct {_REQUEST_COLUMNS} from v_requests where {chosen} "
         "order by paradigm, participant",
+        *values,
     )
     return [StoredRequest(*row) for row in rows]
 
@@ -768,11 +781,22 @@ def request_of(folder: Folder, participant: str, paradigm: str) -> StoredRequest
 _MOST_ASKED = 10**6  # prompts of a group, for readable answers; more is a mistake, or malice
 
 
+def _ids_of_list(folder: Folder, list_id: str) -> Iterable[str]:
+    "The items of a list, which need not be read for it."
+    if list_id in _LISTS:
+        return _LISTS[list_id].groups
+    if list_id not in folder._ids:
+        ((rows,),) = folder.rows("select rows from lists where list_id = ?", list_id)
+        with _errors_in_words(folder.database, *_UNREADABLE):
+            folder._ids[list_id] = [row[0] for row in json.loads(rows)]
+    return folder._ids[list_id]
+
+
 def _often(folder: Folder, asked: StoredRequest) -> dict[str, int]:  # item -> times
     "How often each prompt is put."
-    group_of = _kept_items(folder, asked.list_id).groups
     if asked.repeats is not None:
-        return dict.fromkeys(group_of, asked.repeats)
+        return dict.fromkeys(_ids_of_list(folder, asked.list_id), asked.repeats)
+    group_of = _kept_items(folder, asked.list_id).groups
     query = (
         "select a.item_id, a.repeat from json_each(?) l cross join answers a "
         "on a.procedure_id = ? and a.item_id = l.key where a.status not in ('ok', 'error')"
@@ -877,7 +901,7 @@ def missing(
         "where a.trial_id is null or a.status = 'error' order by n.repeat, l.id",
         *(max(often.values()), json.dumps(often), procedure_id),
     )
-    item = _kept_items(folder, asked.list_id).offers.item
+    item = _kept_items(folder, asked.list_id).offers.item if rows else {}
     ids = trial_ids((row[:2] for row in rows), answerers, method, asked.seed)
     return [
         Missing(key, Request(item[each], repeat, trial_seed(asked.seed, each, repeat)), attempts)
@@ -894,13 +918,8 @@ def _whole(value: Any) -> Any:
 
 def _kept_values(column: Column, held: list[Any]) -> list[Any]:
     "Values of a column as the database holds them."
-    if column.kind == "text":
-        return held
-    if column.kind in ("list", "mapping"):
-        return [None if each is None else _encode_row(each) for each in held]
-    if column.kind == "number":
-        return [None if each is None else float(each) + 0.0 for each in held]  # -0.0 is 0.0
-    return [None if each is None else int(each) for each in held]
+    as_kept = _AS_KEPT[column.kind]
+    return [None if each is None else as_kept(each) for each in held]
 
 
 def _digest(row: Sequence[Any]) -> str:
@@ -909,6 +928,12 @@ def _digest(row: Sequence[Any]) -> str:
 
 
 _encode_row = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_AS_KEPT = {
+    **dict.fromkeys(("integer", "flag"), int),
+    **dict.fromkeys(("list", "mapping"), _encode_row),
+    "number": lambda value: float(value) + 0.0,  # -0.0 is 0.0
+    "text": str,
+}  # kind of a column -> how its values are kept
 
 
 _TEXTS = [each.name for each in KEPT if each.kind == "text" and each.name in Answer._fields]
@@ -1178,9 +1203,9 @@ def settle(
 # %% ../nbs/04_folder.ipynb #d747d5e5
 @cache
 def code_hash() -> str:
-    "Hash of this library: what it made is made again when it has changed."
-    files = sorted(PACKAGE.rglob("*.py"))
-    return content_hash([file_hash(file) for file in files])
+    "Hash of this library and its data: what it made is made again when they have changed."
+    files = [*PACKAGE.rglob("*.py"), *shipped("data").rglob("*.*")]
+    return content_hash([file_hash(file) for file in sorted(files)])
 
 
 def content_of(

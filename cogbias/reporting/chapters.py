@@ -72,6 +72,8 @@ def show_figure(axes: Any) -> None:
 
     _display()
     drawn = axes.figure
+    drawn.get_layout_engine().execute(drawn)
+    drawn.set_layout_engine(None)  # with one it would be drawn twice
     display(drawn, metadata={"image/png": {"alt": drawn.get_label()}})
     pyplot.close(drawn)
 

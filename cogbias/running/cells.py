@@ -11,6 +11,7 @@ __all__ = ['EFFECTS_FILE', 'EFFECTS_CSV', 'PACKAGES', 'suite_among', 'effects_st
 import json
 import logging
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -233,9 +234,9 @@ class Cell(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _effects_of_files(files: tuple[tuple[str, int, int], ...]) -> pd.DataFrame:
-    "The effects of a folder, whose files are as they are."
-    return effects_of(Path(files[0][0]).parent, save=False)
+def _effects_after(outputs: Path, run: int, ended: str) -> pd.DataFrame:
+    "The effects of a folder after its last run, which reports of the folder share."
+    return effects_of(outputs, save=False)
 
 
 def _cell(folder: Folder, asked: StoredRequest) -> Cell:
@@ -246,11 +247,9 @@ def _cell(folder: Folder, asked: StoredRequest) -> Cell:
             f"{folder.path} has no answers of {asked.participant} in {asked.paradigm}; run the "
             "study again in this folder"
         )
-    places = [folder.database, Path(f"{folder.database}-wal"), folder.place(EFFECTS_FILE)]
-    states = [(str(each), each.stat()) for each in places if each.exists()]
-    effects = _effects_of_files(
-        tuple((name, state.st_size, state.st_mtime_ns) for name, state in states)
-    )
+    last = "select run_id, ended_at from runs order by run_id desc limit 1"
+    ((run, ended),) = folder.rows(last)
+    effects = _effects_after(folder.path, run, ended or str(time.time_ns()))
     mine = effects["participant"] == asked.participant
     mine &= effects["paradigm"] == asked.paradigm
     return Cell(
@@ -290,7 +289,7 @@ def installed_versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return found | {"files of cogbias": code_hash()}
 
 
 def open_cell(

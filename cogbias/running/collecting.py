@@ -8,6 +8,7 @@ __all__ = ['BATCH', 'SECONDS', 'FIRST', 'CellAsked', 'ask_cells', 'Part', 'Came'
 # %% ../../nbs/running/01_collecting.ipynb #d7610782
 import json
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..design import built_in_paradigms
 from ..elicitation.batches import answers_in_batches, entries, has_batches
 from ..elicitation.server import connections_kept
 from ..executors import bar, lost_words, spread
@@ -24,11 +26,14 @@ from cogbias.folder import (
     Recorded,
     StoredRequest,
     add_facts,
+    ask_again,
     keep_answers,
     keep_items,
     keep_request,
     missing,
     planned_answers,
+    requests,
+    runs,
     short_groups,
     status,
 )
@@ -40,7 +45,9 @@ from cogbias.study import (
     Study,
     cell_request,
     participants_by_model,
+    plain_values,
     recorded_as_set,
+    recorded_study,
     study_extractor,
     study_items,
     study_paradigms,
@@ -95,12 +102,62 @@ def _request_of_cell(
     return cell_request(folder, study, model, who, items, reader), who
 
 
+def _may_be_another(study: Study) -> bool:
+    "Whether a study names what may have changed: files, or paradigms of other packages."
+    known = {*built_in_paradigms(), *study.declared}
+    names_file = re.search(r'\.\w+"', json.dumps(plain_values(study.settings)))
+    by_file = study.items_file or study.extractor or names_file
+    return bool(by_file or not {*study_paradigms(study)} <= known)
+
+
+def _id_at_hand(folder: Folder, who: Participant) -> str | None:
+    "The id of a participant, where nobody has to be contacted or trained for it."
+    record = recorded_as_set(folder, who)
+    if getattr(who, "checkpoints", None) or (calls_out(who.name) and not record):
+        return None
+    return fingerprint(record or who)
+
+
+def _asked_before(
+    study: Study, folder: Folder
+) -> list[StoredRequest]:  # paradigm by paradigm; empty: something may have changed
+    "What the run before asked, where this one asks the very same of the same participants."
+    *_, last, this = [None, None, *runs(folder)]
+    said = recorded_study(study), this.versions
+    if last is None or said != (last.study, last.versions) or _may_be_another(study):
+        return []
+    people = [who for _, who in participants_by_model(study)]
+    ids = {who.name: _id_at_hand(folder, who) for who in people}
+    known = {
+        (each.paradigm, each.participant): each
+        for each in requests(folder, last.run_id)
+        if each.participant_id == ids.get(each.participant)
+    }
+    found = [known.get((name, who.name)) for name in study_paradigms(study) for who in people]
+    changed = not all(found) or any(
+        calls_out(each.participant) and missing(folder, each) for each in found
+    )  # a server that has to be asked may have another revision
+    return [] if changed else found
+
+
+def _cell_asked(folder: Folder, asked: StoredRequest, place: int) -> CellAsked:
+    "A cell that is about to be asked."
+    planned, left = planned_answers(folder, asked), len(missing(folder, asked))
+    return CellAsked(asked, place, planned, planned - left, json.loads(asked.settings)["note"])
+
+
 def ask_cells(
     study: Study,  # what is planned
     folder: Folder,  # where it is written down
     run: int,  # from begin_run
 ) -> tuple[list[CellAsked], list[str]]:  # cells; a line for each that cannot be asked
     "Write down what a study asks."
+    if before := _asked_before(study, folder):
+        many = len(participants_by_model(study))
+        with folder.at_once():
+            for each in before:
+                ask_again(folder, run, each)
+        return [_cell_asked(folder, each, at % many) for at, each in enumerate(before)], []
     made, failed = [], []
     for name in study_paradigms(study):
         items = study_items(study, name)
@@ -122,10 +179,7 @@ def ask_cells(
                 request, known = cell_request(folder, study, model, who, items, reader), who
             keep_items(folder, request.how.items)
             keep_request(folder, run, request.asked, known, request.extractor, request.files)
-            asked = request.asked
-            planned, left = planned_answers(folder, asked), len(missing(folder, asked))
-            note = json.loads(asked.settings)["note"]
-            cells.append(CellAsked(asked, place, planned, planned - left, note))
+            cells.append(_cell_asked(folder, request.asked, place))
     return cells, failed
 
 # %% ../../nbs/running/01_collecting.ipynb #541f8d45

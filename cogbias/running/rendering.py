@@ -223,7 +223,10 @@ def _reports_of(
 ) -> list[_Asked]:  # by paradigm, so that neighbors share what they compute; the study's first
     "Every report of a folder, as it would be made now."
     place = {"outputs": str(folder.path.absolute())}
-    rows = dict(iter(effects.groupby(["paradigm", "participant"], sort=False)))
+    lines = effects.to_json(orient="records", lines=True, double_precision=15).splitlines()
+    rows: dict[tuple[str, str], list[str]] = {}
+    for key, line in zip(zip(effects["paradigm"], effects["participant"]), lines):
+        rows.setdefault(key, []).append(line)
     found, all_content = [], []
 
     def asked(template: str, about: str, file: str, more: dict[str, str], content: Any) -> _Asked:
@@ -232,7 +235,7 @@ def _reports_of(
 
     for each in requests(folder):
         who, name = each.participant, each.paradigm
-        shown = rows.get((name, who), effects.head(0)).to_json(double_precision=15)
+        shown = rows.get((name, who))
         all_content.append([each.request_id, content_of(folder, [each]), shown])
         about = f"{who} in {name}", report_file(who, name), {"participant": who, "paradigm": name}
         found.append(asked("bias.ipynb", *about, all_content[-1]))
@@ -306,11 +309,12 @@ def render_reports(
     outputs: Path | str,  # an outputs folder
     jobs: int = 1,  # processes
     progress: bool = False,  # a bar on a terminal
+    effects: pd.DataFrame | None = None,  # of the folder, where they are at hand
 ) -> tuple[list[str], list[Path]]:  # a line per failure; the reports that were written
     "Make the reports that are missing or out of date."
     from cogbias.running.rendering import make_report  # where a copy finds it, of a notebook too
 
-    effects = effects_of(outputs)
+    effects = effects_of(outputs) if effects is None else effects
     with Folder(outputs) as folder:
         know(folder)
         asked = [

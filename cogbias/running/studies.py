@@ -167,6 +167,6 @@ def run_study(
             said += _said_of_others(folder, cells) + lacking_estimates(folder, effects)
             said += provider_lines(folder)
         if reports:
-            lines, rendered = render_reports(outputs, jobs, progress)
+            lines, rendered = render_reports(outputs, jobs, progress, effects)
             failed += lines
     return Outcome(effects, told, failed, said, rendered, limit)
