@@ -860,8 +860,9 @@ def short_groups(folder: Folder, asked: StoredRequest) -> list[str]:
 def answers_to_others(folder: Folder, asked: StoredRequest) -> int:
     "How many stored answers are to prompts of the paradigm that this request does not ask."
     rows = folder.rows(
-        "select count(*) from procedures c join answers a on a.procedure_id = c.procedure_id "
-        "join items i on i.item_id = a.item_id where c.participant_id = ? and c.method = ? "
+        "select count(*) from procedures c cross join answers a on a.procedure_id = "
+        "c.procedure_id cross join items i on i.item_id = a.item_id "
+        "where c.participant_id = ? and c.method = ? "
         "and i.paradigm = ? and a.item_id not in (select json_extract(l.value, '$[0]') "
         "from lists s, json_each(s.rows) l where s.list_id = ?)",
         *(asked.participant_id, asked.method, asked.paradigm, asked.list_id),
@@ -1058,9 +1059,10 @@ def trials(
     which = requests(folder) if which is None else which
     with _errors_in_words(folder.database, *_UNREADABLE):
         found = [_trials_of(folder, asked, step) for asked in which]
-    tables = [table for table, _ in found if len(table)]
-    empty = typed_trials(pd.DataFrame(columns=TRIALS.names, dtype=object))
-    table = pd.concat(tables, ignore_index=True) if tables else empty
+    if tables := [table for table, _ in found if len(table)]:
+        table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    else:
+        table = typed_trials(pd.DataFrame(columns=TRIALS.names, dtype=object))
     refused = sum(odd for _, odd in found)
     table.attrs = {"refused": refused} if refused else {}
     return table
