@@ -604,9 +604,15 @@ def size_words(
 
 # %% ../nbs/02_design.ipynb #0ec32379
 @cache
-def _published_people(paradigm: str) -> pd.DataFrame:
-    "What people did in a paradigm, as published."
-    known = pd.read_csv(shipped("data", "human_reference.csv"))
+def _published_people() -> pd.DataFrame:
+    "What people did, as published."
+    return pd.read_csv(shipped("data", "human_reference.csv"))
+
+
+@cache
+def _published_people_in(paradigm: str) -> pd.DataFrame:
+    "The same of one paradigm."
+    known = _published_people()
     return known[known["paradigm"] == paradigm].drop(columns="paradigm").reset_index(drop=True)
 
 
@@ -615,7 +621,7 @@ def human_reference(
     paradigm: str,  # suite/name
 ) -> pd.DataFrame:
     "What people do in this paradigm, as published, or as a user's file says."
-    found = _published_people(paradigm).copy()
+    found = _published_people_in(paradigm).copy()
     brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
     if brought and brought.people:
         return pd.DataFrame(list(brought.people), columns=found.columns)

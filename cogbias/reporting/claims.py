@@ -52,6 +52,7 @@ class Claim(NamedTuple):
 
     number: str  # two digits with a sign; a dash where there is no number
     interval: str  # from limit to limit; empty where there is none
+    text: str  # number and interval
     verdict: str  # one of VERDICTS
     word: str  # the verdict as it is shown
     here: str  # the verdict on exactly these prompts, as it is shown; empty where there is none
@@ -60,11 +61,6 @@ class Claim(NamedTuple):
     p: str  # corrected p-value with its family; empty where there is none
     look: str  # classes of the style sheet: bold, hatched or plain
     unit: str  # of number, interval and bound
-
-    @property
-    def text(self) -> str:
-        "Number and interval."
-        return f"{self.number} [{self.interval}]" if self.interval else self.number
 
 # %% ../../nbs/reporting/00_claims.ipynb #b15c44da
 def claim(
@@ -76,6 +72,7 @@ def claim(
     return Claim(
         number=signed(row["estimate"], DIGITS),
         interval=limits_words(row),
+        text=interval(row),
         verdict=found,
         word=verdict_shown(found),
         here=verdict_shown(words_in(row, "verdict_these_prompts")),
@@ -89,12 +86,11 @@ def claim(
 
 def claimed(
     effects: pd.DataFrame,  # an effects table
-) -> pd.DataFrame:  # its headlines, with the fields of `Claim` as columns, and the text of each
+) -> pd.DataFrame:  # its headlines, with the fields of `Claim` as columns
     "The headlines of a table, with what is said of each."
     heads = headlines(effects)
     said = [claim(row) for row in heads.to_dict("records")]
-    fields = pd.DataFrame(said, heads.index, columns=Claim._fields)
-    return heads.assign(**fields, text=[each.text for each in said])
+    return heads.assign(**pd.DataFrame(said, heads.index, columns=Claim._fields))
 
 
 def undecided(
