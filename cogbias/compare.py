@@ -54,7 +54,7 @@ from .stats.estimates import EQUAL, Estimate, joined, nothing, p_number
 from .tables import READ_BY_OTHERS, TABLES, TRIALS, CogbiasError, check_known, given_table
 from .participants.arms import arm_pairs
 from .participants.trials import typed_trials
-from .words import ARM, CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_bias
+from .tables.words import ARM, CLAIMABLE, LIKENESS, LikenessWord, Status, counted, is_bias
 
 # %% ../nbs/10_compare.ipynb #eb3880ed
 def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where there is none

@@ -46,7 +46,7 @@ from cogbias.tables import (
     shipped,
     check_known,
 )
-from .words import UNITS
+from .tables.words import UNITS
 
 # %% ../nbs/02_design.ipynb #64f45569
 def contrast_kinds() -> Mapping[str, Any]:

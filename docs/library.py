@@ -542,6 +542,8 @@ SECTIONS = (
         "Backends",
         "Who answers: simulated participants, local models, servers and encoders.",
     ),
+    Section("tables", "Tables", "The words in tables and reports: statuses, verdicts, units."),
+    Section("cli", "Command line", "Conditions that a model must meet, for a check in CI."),
     Section("participants", "Participants", "What is known of a participant: prices, ids."),
     Section(
         "choices",

@@ -9,7 +9,7 @@ from tiers import KINDS, slow_but
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
-from cogbias.words import status_words
+from cogbias.tables.words import status_words
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import effect_rows, effects_table, estimate_effects
 from cogbias.effects.published import SUSCEPTIBILITY

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from cogbias import words
+from cogbias.tables import words
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.settings import report_parameters

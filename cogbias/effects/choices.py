@@ -37,7 +37,7 @@ from ..stats.crossed import crossed_difference
 from ..stats.estimates import Estimate, joined, nothing, settled
 from ..stats.proportions import weighted_proportions
 from ..stats.signal_detection import signal_detection_difference, signal_detection_shift
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/effects/02_choices.ipynb #9d13d895
 def constant_choices(

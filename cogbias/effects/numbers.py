@@ -32,7 +32,7 @@ from cogbias.stats.numbers import (
     number_estimate,
 )
 from ..stats.standardised import GroupSummary, cohens_d, group_summary
-from ..words import UNITS
+from ..tables.words import UNITS
 
 # %% ../../nbs/effects/03_numbers.ipynb #f3ccb5c3
 def _anchors(contrast: Contrast, rows: Rows) -> np.ndarray | None:

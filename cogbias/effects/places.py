@@ -25,7 +25,7 @@ from cogbias.stats.position import (
     scale_consistency,
 )
 from ..stats.proportions import newcombe_paired, wilson
-from ..words import Status
+from ..tables.words import Status
 
 # %% ../../nbs/effects/08_places.ipynb #b0000046
 MOST = 0.9  # share of answers at one place from which on place explains them all

@@ -24,7 +24,7 @@ from cogbias.stats.ratings import (
     rating_effect_of_people,
 )
 from ..tables import CogbiasError
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/effects/04_ratings.ipynb #fae72048
 MEASURES = {

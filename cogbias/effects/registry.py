@@ -28,7 +28,7 @@ from cogbias.arrays import (
 )
 from ..stats.estimates import LEVEL, Estimate, joined, nothing, settled
 from ..tables import PACKAGE
-from ..words import Status
+from ..tables.words import Status
 
 # %% ../../nbs/effects/01_registry.ipynb #af71894e
 READS: dict[str, Callable[..., Rows]] = {

@@ -39,7 +39,7 @@ from .unread import rows_of_bounds, rows_of_readable_shares
 from .verdicts import decide
 from ..stats.estimates import joined
 from ..tables import EFFECTS, CogbiasError
-from ..words import ARM, BY_METHOD
+from ..tables.words import ARM, BY_METHOD
 
 # %% ../../nbs/effects/11_table.ipynb #1ff1d8e4
 def _these_row(contrast: Contrast, rows: Rows, group: str = "all") -> dict[str, Any]:

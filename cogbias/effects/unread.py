@@ -27,7 +27,7 @@ from cogbias.effects.registry import (
 from ..stats.estimates import EQUAL, Estimate, joined, nothing
 from ..stats.numbers import anchors_by_cluster
 from ..stats.proportions import weighted_proportions, wilson
-from ..words import Status
+from ..tables.words import Status
 
 # %% ../../nbs/effects/09_unread.ipynb #30537049
 def _counted(

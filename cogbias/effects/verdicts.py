@@ -33,7 +33,7 @@ from cogbias.stats.decisions import (
 )
 from ..stats.estimates import Estimate
 from ..tables import EFFECTS, CogbiasError, check_columns, is_empty
-from ..words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted, is_bias
+from ..tables.words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted, is_bias
 
 # %% ../../nbs/effects/10_verdicts.ipynb #33273d5b
 FAMILIES = {

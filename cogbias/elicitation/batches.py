@@ -28,7 +28,7 @@ from .transport import LARGEST, Refusal, Unfit, as_model, through_client
 from ..folder import Call, Folder, set_aside, settle
 from ..participants import Answer, Request
 from ..tables import CogbiasError, content_hash, whole_file
-from ..words import BATCHES, counted
+from ..tables.words import BATCHES, counted
 
 # %% ../../nbs/elicitation/08_batches.ipynb #batches-provider
 HALF = 0.5  # of the price

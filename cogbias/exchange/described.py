@@ -27,7 +27,7 @@ from cogbias.tables import (
     CogbiasError,
     save_table,
 )
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/exchange/described.ipynb #de5c0005
 def _factors_of(names: pd.Series) -> dict[str, str]:

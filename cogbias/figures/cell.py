@@ -18,7 +18,7 @@ import pandas as pd
 
 from ..settings import listing
 from ..tables import STATUSES, CogbiasError, check_columns
-from ..words import signed
+from ..tables.words import signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

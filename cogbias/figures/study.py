@@ -25,7 +25,7 @@ from cogbias.figures.cell import (
     say_beside,
 )
 from ..tables import CogbiasError
-from ..words import BIAS_VERDICTS, LikenessWord, VerdictWord, is_bias, signed
+from ..tables.words import BIAS_VERDICTS, LikenessWord, VerdictWord, is_bias, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

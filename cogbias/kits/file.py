@@ -40,7 +40,7 @@ from cogbias.kits.declared import (
 from .reworded import SUITE, base_of, check_variants, numeric_of, reworded
 from .rules import Rule, estimates, weighs
 from .variants import VARIANTS, Numbers, Question
-from ..words import AUTHOR
+from ..tables.words import AUTHOR
 
 # %% ../../nbs/kits/file.ipynb #8da8bc3a
 def own_stimulus(

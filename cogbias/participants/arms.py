@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from . import Participant, Request, is_simulated, reads_pairs
 from ..settings import Study
-from ..words import ARM, BY_METHOD
+from ..tables.words import ARM, BY_METHOD
 
 # %% ../../nbs/participants/02_arms.ipynb #arms-inarm
 class Arm(NamedTuple):

@@ -21,7 +21,7 @@ from ..kits.file import SUITE
 from .power import Power, design_of, power_of, smallest_in_unit
 from ..reporting.cell import first_pair
 from ..reporting.showing import marked_apart
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #801d3309
 class Finding(NamedTuple):

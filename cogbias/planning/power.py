@@ -26,7 +26,7 @@ from cogbias.effects import (
 from ..stats.decisions import OF_NUMBERS, least_p
 from ..study import PlannedCell, Study, study_paradigms, study_participants
 from ..tables import EXACT
-from ..words import STATUSES, UNITS, is_bias
+from ..tables.words import STATUSES, UNITS, is_bias
 
 # %% ../../nbs/planning/02_power.ipynb #16f891a0
 SD_BETWEEN_CLUSTERS = 0.14  # of effects, as a probability or a share of the scale

@@ -20,7 +20,7 @@ from ..effects.thresholds import NOT_BEST
 from .cell import shown_name
 from .claims import limits_words
 from ..stats.bets import BETS
-from ..words import signed, status_words
+from ..tables.words import signed, status_words
 
 # %% ../../nbs/reporting/05_bets.ipynb #3921f2ca
 SUITE = "bets/"

@@ -35,7 +35,7 @@ from ..effects.unread import BOUNDED_FROM
 from .markup import NO_FORMULAS, markdown_html, marked, plain_words, visible
 from ..stats.estimates import joined, p_number, p_words
 from ..tables import is_empty
-from cogbias.words import (
+from cogbias.tables.words import (
     GRADES,
     POOLED_SD,
     REPORTS,

@@ -24,7 +24,7 @@ from ..participants.trials import typed_trials
 from .markup import NO_FORMULAS, plain_words
 from . import cell as words
 from . import methods, readings
-from ..words import REPORTS, ReportWords
+from ..tables.words import REPORTS, ReportWords
 
 # %% ../../nbs/reporting/08_chapters.ipynb #c1d7834c
 _WAITING: list[str] = []  # headings below which nothing is shown yet

@@ -18,7 +18,7 @@ from ..participants import is_simulated
 from ..stats.decisions import without_width
 from ..stats.estimates import p_words
 from ..tables import is_empty
-from ..words import LIKENESS, VERDICTS, signed, status_words, verdict_shown
+from ..tables.words import LIKENESS, VERDICTS, signed, status_words, verdict_shown
 
 # %% ../../nbs/reporting/00_claims.ipynb #b82abc8a
 DIGITS = 2  # of an effect, wherever it is shown at a glance

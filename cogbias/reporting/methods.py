@@ -20,7 +20,7 @@ from .cell import estimated, headline_trials, readable_of_asked
 from ..stats.adjusted import METHOD
 from ..stats.estimates import joined
 from ..tables import shipped
-from ..words import status_words
+from ..tables.words import status_words
 
 # %% ../../nbs/reporting/07_methods.ipynb #fbe43a62
 REFERENCES = {

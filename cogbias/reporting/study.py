@@ -29,7 +29,7 @@ from .cell import intervals
 from ..stats.estimates import joined, p_number, p_words
 from ..stats.synthesis import synthesise_by
 from ..stats.repeated_measures import concordance, contrasts_against_base, variation
-from ..words import ARM, BY_PLACE, counted, is_bias, signed
+from ..tables.words import ARM, BY_PLACE, counted, is_bias, signed
 
 # %% ../../nbs/reporting/03_study.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")

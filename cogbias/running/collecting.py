@@ -53,7 +53,7 @@ from cogbias.study import (
     study_paradigms,
 )
 from ..tables import CogbiasError
-from ..words import counted
+from ..tables.words import counted
 from ..participants.arms import as_told, without_arm
 from ..participants.trials import EXTRACTED_BY, NOT_EXTRACTED, fingerprint
 

@@ -60,7 +60,7 @@ from cogbias.tables import (
     nearest,
     shipped,
 )
-from ..words import ARM
+from ..tables.words import ARM
 
 # %% ../../nbs/running/03_rendering.ipynb #3eae1a9d
 def set_up_figures() -> None:

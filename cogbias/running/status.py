@@ -32,7 +32,7 @@ from cogbias.folder import (
 from ..participants.trials import not_asked_lines
 from ..planning.spending import spent_line
 from .cells import EFFECTS_FILE, effects_stamp
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/running/06_status.ipynb #a49df2af
 STATES = ("done", "incomplete", "failed", "missing")

@@ -35,7 +35,7 @@ from cogbias.study import (
 )
 from ..tables import CogbiasError
 from ..training.trained_encoders import train_encoders, trained_name, with_checkpoints
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/running/04_studies.ipynb #b65b15b6
 class Outcome(NamedTuple):

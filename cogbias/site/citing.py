@@ -13,7 +13,7 @@ from functools import cache
 from ..design import human_reference, paradigm
 from ..folder import Run
 from ..tables import shipped
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/site/03_citing.ipynb #3bcc3bed
 @cache

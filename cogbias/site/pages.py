@@ -41,7 +41,7 @@ from cogbias.site.results import (
 )
 from ..study.own_paradigms import know
 from ..tables import CogbiasError, from_home, inside, save_table, shipped, whole_file
-from ..words import counted
+from ..tables.words import counted
 
 # %% ../../nbs/site/04_pages.ipynb #6e393d6e
 PREVIEW = "static/overview.png"  # what other sites show beside a link to this one

@@ -35,7 +35,7 @@ from cogbias.reporting.claims import (
 from ..running.cells import effects_of
 from ..running.rendering import asked_apart
 from ..stats.estimates import joined
-from ..words import is_bias
+from ..tables.words import is_bias
 
 # %% ../../nbs/site/01_results.ipynb #9d1b36e6
 SUITES = {

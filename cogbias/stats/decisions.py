@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .estimates import EQUAL, Estimate, critical_value, is_dust, two_sided_p
-from cogbias.words import (
+from cogbias.tables.words import (
     CLAIMABLE,
     REASONS,
     STATUSES,

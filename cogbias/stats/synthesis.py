@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from .adjusted import limits_within
 from .estimates import Estimate, critical_value, joined, nothing, with_t
-from ..words import UNITS
+from ..tables.words import UNITS
 
 # %% ../../nbs/stats/17_synthesis.ipynb #c4e0954b
 class _Studies(NamedTuple):
