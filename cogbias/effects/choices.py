@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from ..arrays import Rows, score_range, second_unit
+from ..arrays import Rows, score_range
 from .registry import Estimator, no_cluster
 from cogbias.stats.adjusted import (
     METHOD,
@@ -47,11 +47,12 @@ def constant_choices(
     layout, found = rows.layout, []
     places = range(layout.shown[rows.item].min(initial=layout.role.shape[1]))
     found.append({f"in position {k + 1}": np.full(len(rows), k) for k in places})
-    for shown in (layout.labels, layout.texts):
-        said = [shown[row] for row in rows.item.tolist()]
-        words = [word for word in (said[0] if said else ()) if word]
-        common = [word for word in words if all(word in each for each in said)]
-        found.append({repr(word): np.array([each.index(word) for each in said]) for word in common})
+    for words, code in (layout.label, layout.text):
+        said = code[rows.item]
+        in_first = [number for number in said[:1].ravel() if number >= 0 and words[number]]
+        at = {repr(words[number]): said == number for number in in_first}
+        in_all = {word: there for word, there in at.items() if there.any(axis=1).all()}
+        found.append({word: there.argmax(axis=1) for word, there in in_all.items()})
     return found
 
 
@@ -206,7 +207,7 @@ def over_people(
     these: bool = False,  # whether it is about these clusters, so that only people are resampled
 ) -> Estimate | None:  # None where nothing crosses the clusters
     "The mean of the differences of clusters, with the people who crossed them resampled too."
-    second = second_unit(rows)
+    second = rows.second_unit
     if second is None or any(each < 0 for each in (contrast.weights or {}).values()):
         return None
     part = contrast.direction * coefficients(contrast, rows, shown)

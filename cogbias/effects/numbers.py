@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..design import Contrast
-from ..arrays import Rows, second_unit
+from ..arrays import Rows
 from cogbias.effects.choices import (
     ClusterEffects,
     checked_numbers,
@@ -89,7 +89,7 @@ def _mean_shown(shown: ClusterEffects) -> float:
 
 def _people_drawn_again(contrast: Contrast, rows: Rows, shown: ClusterEffects) -> Estimate:
     "The mean of what these clusters show, with its spread over samples of the people."
-    person = np.unique(second_unit(rows), return_inverse=True)[1]
+    person = rows.second_unit
     many = person.max() + 1
     drawn = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), DRAWS)
     again = [rows.having(weight=rows["weight"] * times[person]) for times in drawn]
@@ -135,8 +135,7 @@ def these_numbers(
     elif rows.exact:
         found = exactly(_mean_shown(shown), contrast.unit)
     elif contrast.kind != "mean_difference":
-        people = second_unit(rows) is not None
-        drawn_again = _people_drawn_again if people else _answers_drawn_again
+        drawn_again = _answers_drawn_again if rows.second_unit is None else _people_drawn_again
         found = drawn_again(contrast, rows, shown)
     elif not (found := over_people(contrast, rows, shown, rows["value"], these=True)):
         coefficient = coefficients(contrast, rows, shown)

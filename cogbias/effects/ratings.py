@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from ..arrays import Rows, by_value, second_unit
+from ..arrays import Rows, by_value
 from .registry import Estimator
 from ..stats.estimates import Estimate, joined
 from cogbias.stats.ratings import (
@@ -129,7 +129,7 @@ def rating(
     towards, counts = rows.own.get("towards"), rows["weight"] > 0
     rule, measure = _rating_rule(contrast, rows, options), MEASURES[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
-    second, weight = second_unit(rows), _order_weights(contrast, rows, counts)
+    second, weight = rows.second_unit, _order_weights(contrast, rows, counts)
     rational = "zero is the rational answer" if measure in RATIONAL_ZERO else ""
     if towards is None and pd.notna(rows.of.person).any():
         return _of_people(rows, rule, measure, weight, rational)
@@ -164,7 +164,7 @@ def rating_gap(
     read_by_both = ~np.isnan(sum(control + treatment for control, treatment in answers)).any(axis=1)
     weight = _order_weights(contrast, one, read_by_both)
     return rating_difference(
-        *answers, one["cluster"], rule, measure, second_unit(one), weight=weight
+        *answers, one["cluster"], rule, measure, one.second_unit, weight=weight
     )
 
 

@@ -21,7 +21,6 @@ from cogbias.arrays import (
     Rows,
     answered,
     asked_rows,
-    second_unit,
 )
 from cogbias.effects.registry import (
     READ_MORE,
@@ -38,7 +37,7 @@ from .places import orders_read, place_rows, with_doubt_about_places
 from .unread import rows_of_bounds, rows_of_readable_shares
 from .verdicts import decide
 from ..stats.estimates import joined
-from ..tables import EFFECTS, CogbiasError
+from ..tables import EFFECTS, CogbiasError, is_empty
 from ..tables.words import ARM, BY_METHOD
 
 # %% ../../nbs/effects/11_table.ipynb #1ff1d8e4
@@ -56,8 +55,11 @@ def contrast_rows(
     groups = {"all": read} if len(read) or estimator_of(contrast).reads in READ_MORE else {}
     for factor in contrast.by:
         free = {name: levels for name, levels in contrast.where.items() if name != factor}
-        whole = input_of(replace(contrast, where=free), answers)
-        for level in pd.Series(whole[factor]).dropna().unique():
+        same = free == contrast.where
+        whole = read if same else input_of(replace(contrast, where=free), answers)
+        for level in dict.fromkeys(whole[factor].tolist()):
+            if is_empty(level):
+                continue
             groups[f"{factor}={level}"] = whole.part(whole.at(factor, level))
     rows = []
     for group, part in groups.items():
@@ -83,7 +85,7 @@ def _on_these_prompts(
         return []
     own = estimator_of(contrast).these
     alone = contrast.outcome == "role" or contrast.kind == "mean_difference"
-    if own is not None and (alone or second_unit(read) is not None):
+    if own is not None and (alone or read.second_unit is not None):
         return [_these_row(contrast, read)]
     row = without_p_value(found[0]) | {"target": "F", "headline": False}
     if row["estimate"] is None or not read.exact:

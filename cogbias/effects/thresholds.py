@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import Contrast
-from ..arrays import Rows, second_unit
+from ..arrays import Rows
 from .choices import constant_choices
 from .registry import Estimator, Found
 from cogbias.effects.bets import (
@@ -84,7 +84,7 @@ def _set_bars(rows: Rows, options: Sequence[str]) -> dict[str, Bar]:
 def _parts_of(rows: Rows) -> list[tuple[str, np.ndarray, np.ndarray]]:
     "Test questions by dev ones; without these, either half of separate clusters by the other."
     dev, test = (rows.at("split", part) for part in ("dev", "test"))
-    if dev.any() or second_unit(rows) is not None:
+    if dev.any() or rows.second_unit is not None:
         return [("", dev, test)]
     even = rows.code("cluster") % 2 == 0
     return [("one half", test & even, test & ~even), ("the other half", test & ~even, test & even)]

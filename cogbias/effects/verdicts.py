@@ -150,17 +150,17 @@ def _declared_headline(name: str) -> Contrast | None:
         return None
 
 
-def _published_in_people(row: Mapping[str, Any]) -> pd.DataFrame:
+def _published_in_people(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     "What was published of the same measure in people, in the same unit."
-    known = human_reference(row["paradigm"])
-    return known[(known["measure"] == row["measure"]) & (known["unit"] == row["unit"])]
+    known = human_reference(row["paradigm"]).to_dict("records")
+    return [each for each in known if all(each[name] == row[name] for name in ("measure", "unit"))]
 
 
 def _quarter_of_people(row: Mapping[str, Any]) -> float:
     "A quarter of the smallest effect that graded studies found in people; 0 where there is none."
     people = _published_in_people(row)
-    found = people.loc[people["grade"].isin(["A", "B"]), "estimate"].astype(float)
-    return max(0.0, float(found.min()) / 4) if len(found) else 0.0
+    found = [float(each["estimate"]) for each in people if each["grade"] in ("A", "B")]
+    return max(0.0, float(np.fmin.reduce(found)) / 4) if found else 0.0
 
 
 def smallest_of_interest(
@@ -207,13 +207,13 @@ def as_estimate(
 
 def row_verdict(
     row: Mapping[str, Any],  # a row of the effects table
-    analysis: Analysis = Analysis(),  # what was declared
+    smallest: float | None,  # effect of interest, in the unit of the row
+    alpha: float = Analysis.alpha,  # of every test
     bounds: Sequence[Estimate] = (),  # with unreadable answers at worst and at best
 ) -> Verdict:
     "What may be said about one row."
     adjusted, equivalence = _number(row, "p_adjusted"), _number(row, "p_equivalence")
-    smallest = smallest_of_interest(row, analysis).value
-    found = verdict(as_estimate(row), adjusted, smallest, analysis.alpha, equivalence, bounds)
+    found = verdict(as_estimate(row), adjusted, smallest, alpha, equivalence, bounds)
     if row["status"] == Status.NO_COUNTERPART:
         told = [each for each in words_in(row, "detail").split("; ") if ONE_CONDITION in each]
         return replace(found, reason=told[0]) if told else found
@@ -230,8 +230,11 @@ def _judged(
 ) -> pd.DataFrame:  # family, both p-values corrected within it, and the verdict
     "What may be said of rows that are corrected together; one without a verdict has no test."
     by, tests, names = FAMILIES[analysis.family], [], ["p_adjusted", "p_equivalence"]
-    for row, near in cells:
-        alone = row_verdict(row, analysis, near)
+    given = [
+        (smallest_of_interest(row, analysis).value, analysis.alpha, near) for row, near in cells
+    ]
+    for (row, near), how in zip(cells, given):
+        alone = row_verdict(row, *how)
         judged = alone.verdict != VerdictWord.NONE
         said = claim_tests(as_estimate(row), alone.smallest, near) if judged else (np.nan,) * 2
         tests.append(said)
@@ -239,8 +242,8 @@ def _judged(
     found["family"] = [row[by[0]] if by else "the study" for row, _ in cells]
     for _, part in found.groupby("family"):
         found.loc[part.index, names] = adjust_claims(part[names], analysis.adjustment)
-    told = zip(cells, found[names].to_dict("records"))
-    judged = [row_verdict(row | p, analysis, near) for (row, near), p in told]
+    told = zip(cells, found[names].to_dict("records"), given)
+    judged = [row_verdict(row | p, *how) for (row, _), p, how in told]
     return found.join(pd.DataFrame(judged, columns=["verdict", "smallest", "reason"]))
 
 
@@ -314,8 +317,9 @@ def _people_beside(
     for each in heads:
         if each["participant"].startswith(PEOPLE) and all(each[one] == row[one] for one in same):
             return each["participant"], as_estimate(each)
-    known = _published_in_people(row)
-    for each in known[known["group"] == "all"].to_dict("records"):
+    for each in _published_in_people(row):
+        if each["group"] != "all":
+            continue
         numbers = {name: each[name] for name in ("estimate", "ci_low", "ci_high")}
         return each["label"], Estimate(**numbers, unit=row["unit"])
     return None

@@ -10,6 +10,7 @@ __all__ = ['VALUE_OPTIONS', 'BET_OPTIONS', 'KINDS', 'BETS', 'Sets', 'VALUE_TRUTH
 # %% ../../nbs/stats/10_bets.ipynb #331eb368
 from collections.abc import Collection, Sequence
 from fractions import Fraction
+from functools import cache
 from math import nan
 from typing import Any, NamedTuple
 
@@ -50,7 +51,8 @@ def standard_credit(
     key: Sequence[Collection[str] | None],  # right options of each question, shape (n,)
 ) -> np.ndarray:  # credit in [0, 1] per question; nan where unanswered or without a right option
     "Credit of the best option: 1, 0, or the share of right options among those that tie."
-    flags = [[option in (right or ()) for option in scores] for right in key]
+    options = [*scores]
+    flags = [[option in (right or ()) for option in options] for right in key]
     right = np.array(flags, bool).reshape(scores.shape)
     credit = (standard_choice(scores.to_numpy(float)) * right).sum(axis=1)
     return np.where(right.any(axis=1), credit, nan)
@@ -120,6 +122,7 @@ def bet_correct_sets(
     return frozenset(_SIDES_NAMED[choice] for choice, gain in gains.items() if right(gain))
 
 # %% ../../nbs/stats/10_bets.ipynb #e107f083
+@cache
 def bet_key(
     kind: str,  # win_high or win_low
 ) -> frozenset[str]:
@@ -191,6 +194,7 @@ def beliefs(
     return pd.Series(held, values["pair"].to_numpy(), dtype=object)
 
 # %% ../../nbs/stats/10_bets.ipynb #9e5ad2d2
+@cache
 def believed_key(
     kind: str,  # win_high or win_low
     belief: str | None,  # high, low, same or None
