@@ -910,11 +910,16 @@ def missing(
     ]
 
 # %% ../nbs/04_folder.ipynb #c4981af7
-def _whole(value: Any) -> Any:
-    "A text without halves of characters, which no file can hold; anything else as it is."
-    if not isinstance(value, str) or value.isascii():
-        return value
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _whole(values: list[Any]) -> list[Any]:
+    "Texts without halves of characters, which no file can hold; anything else as it is."
+    if "".join(each for each in values if isinstance(each, str)).isascii():
+        return values
+    return [
+        each.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if isinstance(each, str)
+        else each
+        for each in values
+    ]
 
 
 def _kept_values(column: Column, held: list[Any]) -> list[Any]:
@@ -937,16 +942,12 @@ _AS_KEPT = {
 }  # kind of a column -> how its values are kept
 
 
-_TEXTS = [each.name for each in KEPT if each.kind == "text" and each.name in Answer._fields]
-
-
 def _row_to_keep(
     asked: StoredRequest, method: str, each: Missing, answer: Answer
 ) -> dict[str, Any]:
     "An answer with what its request says."
     item, repeat, seed = each.request
     row = answer._asdict()
-    row |= {name: _whole(row[name]) for name in _TEXTS}
     row |= {"trial_id": each.trial_id, "seed": seed, "attempt": answer.attempt + each.attempts}
     row |= {"item_id": item["item_id"], "repeat": repeat, "method": method}
     if asked.simulated:
@@ -956,7 +957,8 @@ def _row_to_keep(
 
 def _by_column(rows: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
     "The values of answers, column by column."
-    return [without_empties(row[column.name] for row in rows) for column in KEPT]
+    columns = [without_empties(row[column.name] for row in rows) for column in KEPT]
+    return [_whole(held) if column.kind == "text" else held for column, held in zip(KEPT, columns)]
 
 
 def _faults(
@@ -1039,14 +1041,15 @@ def _trials_of(folder: Folder, asked: StoredRequest, step: str | None) -> tuple[
     right = [row for row in rows if _fits(_is_as_kept, row)]
     if not right:
         return pd.DataFrame(), len(rows)
-    table = pd.DataFrame(right, columns=_ANSWER_COLUMNS, dtype=object)
-    table = table.assign(**{name: _parsed(table[name]) for name in _PACKED_IN_ANSWERS})
+    table = dict(zip(_ANSWER_COLUMNS, zip(*right)))
+    table |= {name: _parsed(table[name]) for name in _PACKED_IN_ANSWERS}
     who = recorded_participant(folder, asked.participant_id)
     item_of = _kept_items(folder, asked.list_id).offers.item
-    mine = [item_of[each] for each in table["item_id"].tolist()]
-    said = {name: [item[name] for item in mine] for name in (*FROM_ITEM, *FROM_LIST)}
-    said |= {name: getattr(who, name) for name in FROM_PARTICIPANT[1:]}
-    table = table.assign(**said, participant=who.name, method=_step(asked, step)[2])[TRIALS.names]
+    mine = [item_of[each] for each in table["item_id"]]
+    table |= {name: [item[name] for item in mine] for name in (*FROM_ITEM, *FROM_LIST)}
+    same = {name: getattr(who, name) for name in FROM_PARTICIPANT[1:]}
+    same |= {"participant": who.name, "method": _step(asked, step)[2]}
+    table |= {name: [value] * len(right) for name, value in same.items()}
     return typed_trials(table), len(rows) - len(right)
 
 
@@ -1062,7 +1065,7 @@ def trials(
     if tables := [table for table, _ in found if len(table)]:
         table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     else:
-        table = typed_trials(pd.DataFrame(columns=TRIALS.names, dtype=object))
+        table = typed_trials(dict.fromkeys(TRIALS.names, ()))
     refused = sum(odd for _, odd in found)
     table.attrs = {"refused": refused} if refused else {}
     return table

@@ -224,13 +224,18 @@ class SimulatedParticipant:
 
     def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request in turn."
+        known: dict[int, dict[str, float]] = {}  # by item, which may be asked repeatedly
         for index, request in enumerate(requests):
-            yield index, _answer_by_rule(self, request, method)
+            place = id(request.item)
+            if place not in known:
+                known[place] = self.distribution(request.item)
+            yield index, _answer_by_rule(self, request, method, known[place])
 
 # %% ../../nbs/backends/sim.ipynb #62d2efc7
-def _answer_by_rule(who: SimulatedParticipant, request: Request, method: str) -> Answer:
+def _answer_by_rule(
+    who: SimulatedParticipant, request: Request, method: str, p: Mapping[str, float]
+) -> Answer:
     "One answer: the distribution itself, or a draw from it in words."
-    p = who.distribution(request.item)
     if method == "option_probability":
         return answer_from_probabilities(request.item, p)
     draw = random.Random(request.seed)

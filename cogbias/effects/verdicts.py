@@ -152,8 +152,9 @@ def _declared_headline(name: str) -> Contrast | None:
 
 def _published_in_people(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     "What was published of the same measure in people, in the same unit."
-    known = human_reference(row["paradigm"]).to_dict("records")
-    return [each for each in known if all(each[name] == row[name] for name in ("measure", "unit"))]
+    known, wanted = human_reference(row["paradigm"]), (row["measure"], row["unit"])
+    same = [each == wanted for each in zip(known["measure"], known["unit"])]
+    return known[same].to_dict("records") if any(same) else []
 
 
 def _quarter_of_people(row: Mapping[str, Any]) -> float:

@@ -33,9 +33,8 @@ def softmax(utilities: Mapping[str, float]) -> Chances:
 # %% ../../nbs/kits/rules.ipynb #a207d833
 def best_of(utilities: Mapping[str, float]) -> Chances:
     "Choose the largest utility without noise; ties share."
-    return softmax(
-        {role: math.inf if u == max(utilities.values()) else 0.0 for role, u in utilities.items()}
-    )
+    best = max(utilities.values())
+    return softmax({role: math.inf if u == best else 0.0 for role, u in utilities.items()})
 
 # %% ../../nbs/kits/rules.ipynb #06eb1238
 def weight(

@@ -90,10 +90,10 @@ _DTYPES = {
 
 
 def typed_trials(
-    table: pd.DataFrame,  # of trials, in plain Python objects
+    columns: Mapping[str, Any],  # of trials, in plain Python objects
 ) -> pd.DataFrame:  # a trials table
     "The same trials in the types in which pandas keeps texts and numbers."
-    return table.astype(_DTYPES)
+    return pd.DataFrame({name: pd.Series(columns[name], dtype=of) for name, of in _DTYPES.items()})
 
 
 def rows_of(

@@ -166,7 +166,10 @@ def without_empties(
     values: Iterable[Any],  # of cells
 ) -> list[Any]:
     "The same values, with None for each that is empty."
-    return [None if each is None or is_empty(each) else each for each in values]
+    return [each if type(each) in _TOLD or not is_empty(each) else None for each in values]
+
+
+_TOLD = {str, int, bool, list, dict, type(None)}  # types of which no value means an empty cell
 
 
 def plain_value(
