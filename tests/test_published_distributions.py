@@ -43,7 +43,7 @@ def test_the_shipped_probabilities_are_the_published_ones(tmp_path):
     shipped_ones = pd.read_parquet(SHIPPED)
     assert made["model"].tolist() == shipped_ones["model"].tolist()
     for one, other in zip(made["p"], shipped_ones["p"], strict=True):
-        assert one == other.tolist()
+        assert one == pytest.approx(other.tolist(), rel=1e-12)  # exp differs in its last bit
 
 
 def test_wordings_are_clusters_and_over_them_nothing_is_sampled(tmp_path):
