@@ -512,23 +512,23 @@ def _is_item(row: Sequence[Any]) -> bool:
     return hashlib.sha256(f"[{whole}]".encode()).hexdigest()[:16] == row[0]
 
 
-def _rows_of_items(table: pd.DataFrame) -> tuple[list[list[Any]], tuple[str, str, str]]:
-    "Items as rows of the database, and the row of their list."
-    factors = {name: str(table[name].dtype) for name in table.columns if name not in ITEMS.names}
-    contents, listed = [], []
-    for row in rows_of(table):
-        listed.append([*(row[name] for name in LISTED[:-1]), {name: row[name] for name in factors}])
-        row |= {"options": _json(row["options"]), "content": _json(full_content(row))}
-        contents.append([row["item_id"], *(row[name] for name in IDENTITY)])
-    return contents, (contents[0][1], json.dumps(factors), _json(listed))
-
-
 class KeptItems(NamedTuple):
     "A list of items as a folder holds it."
 
     table: pd.DataFrame  # an items table
     offers: Offers  # its rows, and what their answers may be
     groups: dict[str, tuple]  # item -> condition and variant: readable answers of these are counted
+
+
+def _rows_of_items(kept: KeptItems) -> tuple[list[list[Any]], tuple[str, str, str]]:
+    "Items as rows of the database, and the row of their list."
+    types = kept.table.dtypes.astype(str).drop(ITEMS.names).to_dict()
+    contents, listed = [], []
+    for row in kept.offers.item.values():
+        listed.append([*(row[name] for name in LISTED[:-1]), {name: row[name] for name in types}])
+        told = row | {"options": _json(row["options"]), "content": _json(full_content(row))}
+        contents.append([row["item_id"], *(told[name] for name in IDENTITY)])
+    return contents, (contents[0][1], json.dumps(types), _json(listed))
 
 
 def list_of(
@@ -538,9 +538,10 @@ def list_of(
     "The id of a list of items, which are at hand from now on; nothing is written."
     if known := folder._tables.get(id(table)):
         return known[1]
-    list_id = content_hash(_rows_of_items(table)[1])
+    kept = _kept(table)
+    list_id = content_hash(_rows_of_items(kept)[1])
     folder._tables[id(table)] = table, list_id
-    _remember(list_id, _kept(table))
+    _remember(list_id, kept)
     return list_id
 
 
@@ -551,7 +552,7 @@ def keep_items(
     "Store items and their list; the id of the list."
     list_id = list_of(folder, table)
     if not folder.rows("select 1 from lists where list_id = ?", list_id):
-        contents, listed = _rows_of_items(table)
+        contents, listed = _rows_of_items(_LISTS.get(list_id) or _kept(table))
         with folder.at_once():
             folder.put("items", *contents)
             folder.put("lists", (list_id, *listed))

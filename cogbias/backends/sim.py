@@ -224,12 +224,12 @@ class SimulatedParticipant:
 
     def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request in turn."
-        known: dict[int, dict[str, float]] = {}  # by item, which may be asked repeatedly
+        known: dict[int, tuple[Mapping[str, Any], dict[str, float]]] = {}  # of repeated items
         for index, request in enumerate(requests):
             place = id(request.item)
             if place not in known:
-                known[place] = self.distribution(request.item)
-            yield index, _answer_by_rule(self, request, method, known[place])
+                known[place] = request.item, self.distribution(request.item)
+            yield index, _answer_by_rule(self, request, method, known[place][1])
 
 # %% ../../nbs/backends/sim.ipynb #62d2efc7
 def _answer_by_rule(
