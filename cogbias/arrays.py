@@ -49,6 +49,7 @@ class Layout:
         self.row = {item_id: row for row, item_id in enumerate(items["item_id"])}
         self.labels = [tuple(each["label"] for each in shown) for shown in options]
         self.shown = np.array([len(shown) for shown in options], int)
+        # each with what occurs, and the place of it that every option has, shape (items, options)
         self.label, self.text = (_by_option(options, name) for name in ("label", "text"))
         self.roles, self.role = _by_option(options, "role")
         self.code_of_role = {name: number for number, name in enumerate(self.roles)}
