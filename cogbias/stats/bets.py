@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['VALUE_OPTIONS', 'BET_OPTIONS', 'KINDS', 'BETS', 'Sets', 'VALUE_TRUTHS', 'BET_TRUTHS', 'normalised_scores',
-           'standard_choice', 'standard_credit', 'value_correct_sets', 'expected_gains', 'bet_correct_sets', 'bet_key',
+           'standard_choice', 'standard_credit', 'value_correct_sets', 'expected_gains', 'bet_correct_sets',
            'right_sets', 'set_credit', 'Threshold', 'choose_threshold', 'beliefs', 'believed_key']
 
 # %% ../../nbs/stats/10_bets.ipynb #331eb368
@@ -123,7 +123,7 @@ def bet_correct_sets(
 
 # %% ../../nbs/stats/10_bets.ipynb #e107f083
 @cache
-def bet_key(
+def _bet_key(
     kind: str,  # win_high or win_low
 ) -> frozenset[str]:
     "The single option that is best for a bet, for the standard method."
@@ -204,4 +204,4 @@ def believed_key(
         return None
     if belief == "same":
         return frozenset({"none"})
-    return bet_key(kind if belief == "high" else KINDS[1 - KINDS.index(kind)])
+    return _bet_key(kind if belief == "high" else KINDS[1 - KINDS.index(kind)])

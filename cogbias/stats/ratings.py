@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['PerTest', 'RATING_MEASURES', 'RATIONAL_ZERO', 'STEPS_THAT_ARE_SAME', 'RatingRule', 'm_scores', 'rating_scores',
-           'score_tables', 'expected_scores', 'furthest_scores', 'firmness_of_ratings', 'rating_effect', 'Side',
-           'rating_effect_of_people', 'rating_difference']
+           'score_tables', 'expected_scores', 'rating_effect', 'Side', 'rating_effect_of_people', 'rating_difference']
 
 # %% ../../nbs/stats/13_ratings.ipynb #99f1cd74
 from collections.abc import Sequence
@@ -133,7 +132,7 @@ def expected_scores(
     return ((p[:, :, None] * tables).sum(axis=1) * q).sum(axis=1)
 
 # %% ../../nbs/stats/13_ratings.ipynb #2475b647
-def furthest_scores(
+def _furthest_scores(
     # probability of each option, nan rows where nothing was read, shape (n, K)
     control: np.ndarray,
     treatment: np.ndarray,  # the same, in the same order
@@ -156,7 +155,7 @@ def furthest_scores(
     return read + furthest
 
 # %% ../../nbs/stats/13_ratings.ipynb #1ca5bb8c
-def firmness_of_ratings(
+def _firmness_of_ratings(
     *distributions: np.ndarray,  # over the options, nan rows where there is none, shape (n, K)
 ) -> float:  # 0 for toss-ups, 1 for answers that never vary
     "How far the ratings of pairs are from toss-ups."
@@ -227,8 +226,8 @@ def rating_effect(
     if unread is None:
         score = expected_scores(control, treatment, rule, measure)
     else:
-        score = furthest_scores(control, treatment, unread, rule, measure, towards)
-    firm = firmness_of_ratings(control, treatment)
+        score = _furthest_scores(control, treatment, unread, rule, measure, towards)
+    firm = _firmness_of_ratings(control, treatment)
     weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     tables, lost = score_tables(rule, measure), np.isnan(score)
     random = _score_of_chance(tables, weights * ~lost)
@@ -328,7 +327,7 @@ def rating_difference(
     first, second = (expected_scores(*each, rule, measure) for each in (one, other))
     weights = np.ones(len(first)) if weight is None else np.asarray(weight, float)
     controls = one[0], other[0]
-    tables, firm = score_tables(rule, measure), firmness_of_ratings(*one, *other)
+    tables, firm = score_tables(rule, measure), _firmness_of_ratings(*one, *other)
     units = cluster, crossed
     found = _mean_of_pairs(first - second, controls, tables, units, weights, measure, firm)
     return replace(found, method=f"mean difference of {measure}, {found.method}")
