@@ -8,7 +8,7 @@ __all__ = ['OUTCOMES', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED', 'PEOPLE',
            'built_in_paradigms', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare', 'mean_here',
            'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'with_typed_factors',
            'with_own_factors', 'usable_items', 'with_people', 'without_people', 'Size', 'size_of', 'known_sizes',
-           'write_sizes', 'units_in_words', 'size_words', 'human_reference']
+           'write_sizes', 'units_in_words', 'size_words', 'human_reference', 'human_records']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 from collections.abc import (
@@ -616,6 +616,12 @@ def _published_people_in(paradigm: str) -> pd.DataFrame:
     return known[known["paradigm"] == paradigm].drop(columns="paradigm").reset_index(drop=True)
 
 
+@cache
+def _published_records_in(paradigm: str) -> list[dict[str, Any]]:
+    "The same, a record for each row."
+    return _published_people_in(paradigm).to_dict("records")
+
+
 # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
 def human_reference(
     paradigm: str,  # suite/name
@@ -626,3 +632,13 @@ def human_reference(
     if brought and brought.people:
         return pd.DataFrame(list(brought.people), columns=found.columns)
     return found
+
+
+def human_records(
+    paradigm: str,  # suite/name
+) -> list[dict[str, Any]]:  # column -> value, of every row of `human_reference`
+    "The same, a record for each row."
+    brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
+    if brought and brought.people:
+        return human_reference(paradigm).to_dict("records")
+    return _published_records_in(paradigm)

@@ -322,10 +322,18 @@ def these_prompts(
 def _acceptance_by_cluster(rows: Rows, condition: str) -> dict[str, np.ndarray]:
     "Mean acceptance of every cluster, and the answers behind it."
     asked = rows.part(rows.at("condition", condition) & (rows["weight"] > 0))
-    unit = {name: asked[name] for name in ("stratum", "cluster")}
-    table = pd.DataFrame({**unit, "accept": asked["score"], "n": asked.n_valid})
-    found = table.groupby([*unit], as_index=False).agg({"accept": "mean", "n": "sum"})
-    return {name: column.to_numpy() for name, column in found.items()}
+    both = asked.code("stratum") * (asked.code("cluster").max(initial=0) + 1) + asked.code(
+        "cluster"
+    )
+    _, first, unit, size = np.unique(
+        both, return_index=True, return_inverse=True, return_counts=True
+    )
+    return {
+        "stratum": asked["stratum"][first],
+        "cluster": asked["cluster"][first],
+        "accept": np.bincount(unit, asked["score"]) / size,
+        "n": np.bincount(unit, asked.n_valid),
+    }
 
 
 def signal_shift(contrast: Contrast, rows: Rows) -> Estimate:

@@ -66,7 +66,7 @@ def published_susceptibility(contrast: Contrast, rows: Rows) -> Found:
         for value, (column, (unit, meaning)) in zip(values, INDEX_COLUMNS.items())
     }
     read = read_prompts(theirs, contrast)  # as many as others could read
-    return Found(main, read, beside)
+    return Found(main, read, lambda: beside)
 
 
 ESTIMATORS = {

@@ -46,8 +46,7 @@ def _rating_rule(contrast: Contrast, rows: Rows, options: int) -> RatingRule:
         found = np.full(len(rows), np.nan)
         for name in names:
             if name in rows:
-                given = pd.to_numeric(pd.Series(rows[name])).to_numpy(float)
-                found = np.where(np.isnan(found), given, found)
+                found = np.where(np.isnan(found), rows[name].astype(float), found)
         return np.where(np.isnan(found), default, found)
 
     def parameter(name: str, default: float = 0.0) -> np.ndarray:

@@ -14,7 +14,6 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from math import isnan
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..design import Contrast
@@ -47,8 +46,8 @@ class Found(NamedTuple):
 
     main: Estimate
     rows: Rows  # what it rests on
-    # further estimates over all prompts, by what is added to the name of the measure
-    beside: Mapping[str, Estimate] = MappingProxyType({})
+    # further estimates, by what is added to the name of the measure; made for all prompts only
+    beside: Callable[[], Mapping[str, Estimate]] = dict
     smallest: float | None = None  # effect of interest, in a unit that has none of its own
 
 

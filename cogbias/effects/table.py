@@ -16,6 +16,7 @@ import pandas as pd
 
 from ..design import Contrast, Paradigm
 from cogbias.arrays import (
+    READ_OF_TRIALS,
     Answered,
     Layout,
     Rows,
@@ -65,7 +66,7 @@ def _contrast_rows(
     for group, part in groups.items():
         found = found_by(contrast, part)
         rows.append(effect_row(contrast, found.rows, found.main, group, smallest=found.smallest))
-        for ending, each in found.beside.items() if group == "all" else ():
+        for ending, each in found.beside().items() if group == "all" else ():
             rows.append(row_beside(contrast, found.rows, f"{contrast.measure}_{ending}", each))
     if contrast.these_prompts:
         rows += [_these_row(contrast, part, group) for group, part in groups.items()]
@@ -172,10 +173,9 @@ def answers_by_participant(
     drawn = (trials["method"] == "option_draw").to_numpy(bool)
     if drawn.any():
         trials = trials[~(drawn & trials.duplicated(["participant", "item_id"]).to_numpy())]
-    who = trials["participant"]
-    for name in sorted(set(who.tolist())):
-        mine = (who == name).to_numpy(bool)
-        yield name, answered(trials if mine.all() else trials[mine], layout)
+    read = trials[trials.columns.intersection(READ_OF_TRIALS)]
+    for name, places in sorted(trials.groupby("participant").indices.items()):
+        yield name, answered(read.iloc[places], layout)
 
 
 def as_read(
@@ -190,12 +190,15 @@ def as_read(
     return trials.assign(choice=choice, value=theirs["value"].to_numpy(), p=None, status=status)
 
 
-def _how_asked(trials: pd.DataFrame, participant: str) -> dict[str, Any]:
+def _how_asked(trials: pd.DataFrame) -> dict[str, dict[str, Any]]:  # of every participant
     "In which arm, by which method and with which effort a participant answered."
-    first = trials.iloc[trials["participant"].tolist().index(participant)]
-    arm = participant.rpartition(ARM)[2].partition(BY_METHOD)[0] if ARM in participant else None
-    effort = first.get("effort")
-    return {"arm": arm, "asked_by": first["method"], "effort": None if pd.isna(effort) else effort}
+    first, found = trials.drop_duplicates("participant"), {}
+    efforts = first["effort"] if "effort" in first else [None] * len(first)
+    for participant, method, effort in zip(first["participant"], first["method"], efforts):
+        arm = participant.rpartition(ARM)[2].partition(BY_METHOD)[0] if ARM in participant else None
+        effort = None if pd.isna(effort) else effort
+        found[participant] = {"arm": arm, "asked_by": method, "effort": effort}
+    return found
 
 
 def effect_rows(
@@ -213,7 +216,7 @@ def effect_rows(
         read = trials.loc[trials["trial_id"].isin(readings["trial_id"]), "participant"]
         theirs = trials[trials["participant"].isin(read)]
         others = dict(answers_by_participant(as_read(theirs, readings), layout))
-    rows = []
+    rows, how = [], _how_asked(trials)
     for participant, answers in answers_by_participant(trials, layout):
         answers = replace(answers, published=others.get(participant))
         whole = replace(wholes.get(participant, answers), paradigm=paradigm.name)
@@ -221,7 +224,7 @@ def effect_rows(
         for contrast in paradigm.contrasts[1:]:
             everything = estimator_of(contrast).reads == "participant"
             found += _contrast_rows(contrast, whole if everything else answers)
-        asked = {"participant": participant, **_how_asked(trials, participant)}
+        asked = {"participant": participant, **how[participant]}
         rows += [{"paradigm": paradigm.name, **asked, **row} for row in found]
     return rows
 

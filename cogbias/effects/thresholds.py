@@ -8,6 +8,7 @@ __all__ = ['NOT_BEST', 'ESTIMATORS', 'threshold_accuracy']
 # %% ../../nbs/effects/06_thresholds.ipynb #13839ea1
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -19,12 +20,12 @@ from .choices import constant_choices
 from .registry import Estimator, Found
 from cogbias.effects.bets import (
     Bar,
+    RightAnswers,
     bars_of,
     by_role,
     prompts_left_out,
     question_mean,
     rows_beside,
-    tested_against,
     with_unread,
 )
 from ..stats.estimates import Estimate, joined, nothing
@@ -145,8 +146,8 @@ def threshold_accuracy(
         return nothing("insufficient", none, method="tuned threshold")
     part, credit = judged.part(at).having(), credit[at]
     every = _set_bars(part, scores.columns)
-    tested = tested_against(part, credit, every)
-    found = tested["guessing"][0]
+    answers = RightAnswers(part, credit)
+    found = answers.share_against(every["guessing"])
     detail = joined(
         "" if free else _EXPLORATORY,
         *(_threshold_words(each, name) for name, each in tuned),
@@ -159,7 +160,8 @@ def threshold_accuracy(
     status = found.status if free else "exploratory"
     said = {"method": f"tuned threshold, {found.method}", "status": status, "detail": detail}
     counted = with_unread(rows.part(rows.at("split", "test")), part)
-    return Found(replace(found, **said), counted, rows_beside(contrast, part, every, tested))
+    beside = partial(rows_beside, contrast, part, every, answers)
+    return Found(replace(found, **said), counted, beside)
 
 # %% ../../nbs/effects/06_thresholds.ipynb #3cec10c8
 _MEANING_OF_MEASURE = {

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from annotated_types import Gt, Lt
 
-from ..design import PEOPLE, Contrast, human_reference, paradigm
+from ..design import PEOPLE, Contrast, human_records, paradigm
 from .registry import ONE_CONDITION
 from .unread import BOUNDED_FROM
 from ..settings import Setting, check_settings
@@ -152,9 +152,9 @@ def _declared_headline(name: str) -> Contrast | None:
 
 def _published_in_people(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     "What was published of the same measure in people, in the same unit."
-    known, wanted = human_reference(row["paradigm"]), (row["measure"], row["unit"])
-    same = [each == wanted for each in zip(known["measure"], known["unit"])]
-    return known[same].to_dict("records") if any(same) else []
+    wanted = row["measure"], row["unit"]
+    known = human_records(row["paradigm"])
+    return [each for each in known if (each["measure"], each["unit"]) == wanted]
 
 
 def _quarter_of_people(row: Mapping[str, Any]) -> float:
@@ -239,12 +239,14 @@ def _judged(
         judged = alone.verdict != VerdictWord.NONE
         said = claim_tests(as_estimate(row), alone.smallest, near) if judged else (np.nan,) * 2
         tests.append(said)
-    found = pd.DataFrame(tests, columns=names, dtype=float)
-    found["family"] = [row[by[0]] if by else "the study" for row, _ in cells]
-    for _, part in found.groupby("family"):
-        found.loc[part.index, names] = adjust_claims(part[names], analysis.adjustment)
-    told = zip(cells, found[names].to_dict("records"), given)
-    judged = [row_verdict(row | p, *how) for (row, _), p, how in told]
+    families = np.array([row[by[0]] if by else "the study" for row, _ in cells], object)
+    corrected = np.array(tests, float).reshape(-1, 2)
+    for family in {*families}:
+        together = families == family
+        corrected[together] = adjust_claims(corrected[together], analysis.adjustment)
+    told = zip(cells, corrected.tolist(), given)
+    judged = [row_verdict(row | dict(zip(names, p)), *how) for (row, _), p, how in told]
+    found = pd.DataFrame(corrected, columns=names).assign(family=families)
     return found.join(pd.DataFrame(judged, columns=["verdict", "smallest", "reason"]))
 
 

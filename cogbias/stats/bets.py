@@ -147,10 +147,10 @@ def set_credit(
     tau: float | np.ndarray,  # threshold, or several; an option must exceed it
 ) -> np.ndarray:  # 1 or 0 per question, for each threshold; nan where left out or unanswered
     "Whether the set of options above a threshold is a right one."
-    above = scores.to_numpy(float) > np.expand_dims(tau, (-2, -1))
-    number = above @ (1 << np.arange(scores.shape[1]))
-    counted = scores.notna().all(axis=1).to_numpy() & right.any(axis=1)
-    return np.where(counted, right[np.arange(len(scores)), number], nan)
+    given = scores.to_numpy(float)
+    number = (given > np.expand_dims(tau, (-2, -1))) @ (1 << np.arange(given.shape[1]))
+    counted = ~np.isnan(given).any(axis=1) & right.any(axis=1)
+    return np.where(counted, right[np.arange(len(given)), number], nan)
 
 # %% ../../nbs/stats/10_bets.ipynb #93061367
 class Threshold(NamedTuple):
