@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from ..settings import AtLeastOne, Drawing, Setting, Tolerance, check_settings
-from ..choices import without_thinking
+
 from ..tables import CogbiasError, content_hash, json_object, shipped, shortened, timestamp
 from cogbias.elicitation.answer_trees import (
     AnswerTree,
@@ -710,6 +710,8 @@ class HfParticipant(LocalModel):
 
     def _read(self, request: Request, row: list[int], tokens_in: int) -> Answer:
         "The tokens of one answer, read."
+        from cogbias.choices import without_thinking
+
         ended = bool(row) and row[-1] in self.loaded.ends
         written = self.tokenizer.decode(row[:-1] if ended else row, skip_special_tokens=False)
         response, _ = without_thinking(written)

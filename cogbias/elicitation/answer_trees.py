@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..choices import form_owners
+
 from ..tables import CogbiasError
 from ..participants import Answer, answer_from_probabilities
 
@@ -62,6 +62,8 @@ def _forms_that_need_an_end(forms: Mapping[str, str], labels: Sequence[str]) -> 
 @lru_cache(maxsize=1024)
 def _tree_of_labels(labels: tuple[str, ...]) -> AnswerTree:
     "The tree of a tuple of labels."
+    from cogbias.choices import form_owners
+
     owners = form_owners(labels)
     forms = owners | {"\n" + form: label for form, label in owners.items() if form.startswith("\n")}
     prefixes = dict.fromkeys(forms, "")

@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Predicate
 from pydantic import JsonValue
 
-from ..choices import without_thinking
+
 from cogbias.elicitation.answer_trees import (
     Measured,
     NextTokens,
@@ -115,6 +115,8 @@ def thinking_apart(
     thinking: str | None,  # that came apart
 ) -> tuple[str, str | None]:  # the answer, and all thinking
     "Take thinking out of an answer's text."
+    from cogbias.choices import without_thinking
+
     rest, _ = without_thinking(content)
     if rest == content:
         return content, thinking or None

@@ -18,10 +18,9 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from ..choices import Reading, read_choice
-from ..choices.text import without_question
+
 from ..settings import setting_words
 from cogbias.tables import (
     PACKAGE,
@@ -33,6 +32,10 @@ from cogbias.tables import (
 )
 
 # %% ../../nbs/03_participants.ipynb #1083a5ce
+if TYPE_CHECKING:
+    from cogbias.choices import Reading
+
+
 class Request(NamedTuple):
     "One presentation of a prompt."
 
@@ -97,8 +100,12 @@ def read_response(
     item: Mapping[str, Any],  # the row that was asked
     response: str,  # what came back
     finish: str | None = None,  # finish reason
-) -> Reading:
+) -> "Reading":
     "What a textual response says, and in which words."
+    # its patterns take a tenth of a second, and many runs read no text
+    from cogbias.choices import Reading, read_choice
+    from cogbias.choices.text import without_question
+
     question = f"{item.get('system') or ''} {item.get('prompt') or ''}"
     own = without_question(response or "", item.get("system"), item.get("prompt"))
     if own.strip() or not (response or "").strip():

@@ -166,7 +166,12 @@ def without_empties(
     values: Iterable[Any],  # of cells
 ) -> list[Any]:
     "The same values, with None for each that is empty."
-    return [each if type(each) in _TOLD or not is_empty(each) else None for each in values]
+    return [
+        each
+        if type(each) in _TOLD or (type(each) is float and each == each) or not is_empty(each)
+        else None
+        for each in values
+    ]
 
 
 _TOLD = {str, int, bool, list, dict, type(None)}  # types of which no value means an empty cell
@@ -920,7 +925,7 @@ def with_plain_types(
             continue
         if column.dtype == "Int64" and column.hasnans:  # whole numbers with gaps stay whole
             continue
-        values = [None if is_empty(value) else value for value in column.tolist()]
+        values = without_empties(column.tolist())
         if name in packed:
             made[name] = pd.Series(map(_list_or_mapping, values), table.index, object)
         elif kind == "text":
