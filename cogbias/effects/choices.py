@@ -322,11 +322,12 @@ def these_prompts(
 def _acceptance_by_cluster(rows: Rows, condition: str) -> dict[str, np.ndarray]:
     "Mean acceptance of every cluster, and the answers behind it."
     asked = rows.part(rows.at("condition", condition) & (rows["weight"] > 0))
-    both = asked.code("stratum") * (asked.code("cluster").max(initial=0) + 1) + asked.code(
-        "cluster"
-    )
+    strata, clusters = asked.code("stratum"), asked.code("cluster")
     _, first, unit, size = np.unique(
-        both, return_index=True, return_inverse=True, return_counts=True
+        strata * (clusters.max(initial=0) + 1) + clusters,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
     )
     return {
         "stratum": asked["stratum"][first],

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['Columns', 'FEWEST_FOR_AN_INTERVAL', 'FEWEST_FOR_A_CLAIM', 'segment_means', 'CodedDifferences', 'kept_clusters',
-           'coded_differences', 'combine_strata', 'Blocks', 'cluster_blocks', 'over_blocks', 'stratified_cluster_t']
+           'coded_differences', 'combine_strata', 'weight_of_strata', 'number_of_strata', 'Blocks', 'cluster_blocks',
+           'over_blocks', 'stratified_cluster_t']
 
 # %% ../../nbs/stats/01_clusters.ipynb #091c45f1
 from collections.abc import Collection, Iterable, Mapping
@@ -108,7 +109,7 @@ def combine_strata(
     return Estimate(**with_t(estimate, se, df), p_method="t", **known)
 
 # %% ../../nbs/stats/01_clusters.ipynb #41a364b9
-def _weight_of_strata(
+def weight_of_strata(
     names: Collection,  # of the strata that occur, in any order and number
     weights: Mapping | None,  # name -> weight; None: equal ones that sum to 1
 ) -> dict:  # name -> weight, those of 0 left out
@@ -118,9 +119,9 @@ def _weight_of_strata(
     return {name: weight for name, weight in weights.items() if weight != 0}
 
 
-def _number_of_strata(
+def number_of_strata(
     names: Iterable,  # of the stratum of every row
-    weight: Mapping,  # from `_weight_of_strata`
+    weight: Mapping,  # from `weight_of_strata`
 ) -> np.ndarray:  # shape (rows,)
     "The number of the stratum of every row, in the order of the weights; -1 where it has none."
     number = {name: place for place, name in enumerate(weight)}
@@ -158,8 +159,8 @@ def cluster_blocks(
     weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
 ) -> Blocks:
     "Strata gathered into blocks that share no cluster."
-    weight_of = _weight_of_strata(differences["stratum"], weights)
-    stratum = _number_of_strata(differences["stratum"], weight_of)
+    weight_of = weight_of_strata(differences["stratum"], weights)
+    stratum = number_of_strata(differences["stratum"], weight_of)
     used = stratum >= 0
     stratum, weight = stratum[used], np.array(list(weight_of.values()), float)
     cluster = pd.factorize(np.asarray(differences["cluster"])[used])[0]
