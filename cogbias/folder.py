@@ -926,10 +926,8 @@ def _whole(values: list[Any]) -> list[Any]:
 def _kept_values(column: Column, held: list[Any]) -> list[Any]:
     "Values of a column as the database holds them."
     as_kept = _AS_KEPT[column.kind]
-    if column.kind not in ("list", "mapping"):
-        return [None if each is None else as_kept(each) for each in held]
     once = {id(each): each for each in held}  # draws from one distribution share it
-    kept = {place: each if each is None else as_kept(each) for place, each in once.items()}
+    kept = {place: None if each is None else as_kept(each) for place, each in once.items()}
     return [kept[id(each)] for each in held]
 
 
