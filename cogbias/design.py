@@ -622,23 +622,26 @@ def _published_records_in(paradigm: str) -> list[dict[str, Any]]:
     return _published_people_in(paradigm).to_dict("records")
 
 
+def _people_brought(paradigm: str) -> tuple[Mapping[str, Any], ...]:
+    "The rows that a user's own paradigm brings."
+    brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
+    return brought.people if brought else ()
+
+
 # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
 def human_reference(
     paradigm: str,  # suite/name
 ) -> pd.DataFrame:
     "What people do in this paradigm, as published, or as a user's file says."
-    found = _published_people_in(paradigm).copy()
-    brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
-    if brought and brought.people:
-        return pd.DataFrame(list(brought.people), columns=found.columns)
-    return found
+    found = _published_people_in(paradigm)
+    brought = _people_brought(paradigm)
+    return pd.DataFrame(list(brought), columns=found.columns) if brought else found.copy()
 
 
 def human_records(
     paradigm: str,  # suite/name
 ) -> list[dict[str, Any]]:  # column -> value, of every row of `human_reference`
     "The same, a record for each row."
-    brought = DECLARED_HERE.get(paradigm) or OWN.get(paradigm)
-    if brought and brought.people:
+    if _people_brought(paradigm):
         return human_reference(paradigm).to_dict("records")
     return _published_records_in(paradigm)
