@@ -20,7 +20,8 @@ def register_engine() -> None:
     "Tell papermill of the engine."
     from execnb.shell import CaptureShell
     from IPython.core.history import HistoryManager
-    from matplotlib import pyplot
+    from matplotlib.pyplot import _draw_all_if_interactive
+    from matplotlib_inline.backend_inline import flush_figures
     from nbformat import from_dict
     from nbformat.v4.rwbase import rejoin_lines
     from papermill.engines import Engine, papermill_engines
@@ -49,7 +50,7 @@ def register_engine() -> None:
             cls, nb_man: Any, kernel_name: str, execution_timeout: int | None = None, **_: Any
         ) -> None:
             shell, number = Shell(mpl_format="png", timeout=execution_timeout), 0
-            pyplot.uninstall_repl_displayhook()  # it would draw every figure once more
+            shell.events.callbacks["post_execute"] = [flush_figures, _draw_all_if_interactive]
             nb_man.nb.metadata["language_info"] = {"name": "python"}
             for place, cell in enumerate(nb_man.nb.cells):
                 nb_man.cell_start(cell, cell_index=place)
