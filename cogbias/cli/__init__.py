@@ -961,8 +961,12 @@ def compare(
 def table(
     folder: OutputsFolder,
     format: Annotated[
-        str, typer.Option("--format", help="markdown, latex, html, csv or docx.")
-    ] = "markdown",
+        str,
+        typer.Option(
+            "--format",
+            help="markdown, latex, html, csv or docx; default: by the ending of --out.",
+        ),
+    ] = "",
     style: Annotated[str, typer.Option("--style", help="apa or plain.")] = "apa",
     out: Annotated[
         Path | None,
@@ -979,14 +983,14 @@ def table(
 ) -> None:
     """Write a results table for a paper, with figures.
 
-    Example: cogbias table outputs/demo --format docx --out table.docx
+    Example: cogbias table outputs/demo --out table.docx
     """
     from cogbias.reporting.paper import table_text, write_figures, write_table
     from cogbias.running.cells import effects_of
 
     effects = effects_of(folder)
     if out is None:
-        _print(table_text(effects, format, style))
+        _print(table_text(effects, format or "markdown", style))
     else:
         write_table(effects, out, format, style)
         _print(f"table written to {out}")

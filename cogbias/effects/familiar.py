@@ -39,7 +39,7 @@ def familiar_row(
     published, new = found
     for each, word in zip(found, ("published", "new")):
         if np.isnan(each.estimate):
-            said = f"no effect in {word} wording"
+            said = f"no effect could be estimated in {word} wording"
             return named | {"n_published": 0, "n_new": 0, "detail": said}
     one = published.n_clusters <= 1
     reach = [(each.estimate - each.ci_low, each.ci_high - each.estimate) for each in found]

@@ -33,7 +33,7 @@ from cogbias.stats.decisions import (
 )
 from ..stats.estimates import Estimate
 from ..tables import EFFECTS, CogbiasError, check_columns, is_empty
-from ..tables.words import REASONS, UNITS, VERDICTS, Status, VerdictWord, counted, is_bias
+from ..tables.words import REASONS, UNITS, VERDICTS, Status, VerdictWord, is_bias
 
 # %% ../../nbs/effects/10_verdicts.ipynb #33273d5b
 FAMILIES = {
@@ -276,7 +276,7 @@ def decide(
     said["verdict_these_prompts"] = pd.Series(these, [*here], object)
     count = said["p_adjusted"].groupby(said["family"]).transform("count")
     said["family"] = [
-        f"{counted(n, 'primary effect')} of {family}" if n else None
+        f"{n:,} primary effects of {family}" if n > 1 else None
         for n, family in zip(count, said["family"])
     ]
     decided = effects.astype(DECIDED)

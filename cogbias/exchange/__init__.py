@@ -156,7 +156,8 @@ class Export(NamedTuple):
 def _of_tables(ending: str) -> Export:
     "Tables of one ending."
     example = f"{ending[1:]} outputs/demo --out tables"
-    meaning = f"items, trials and effects as {ending}; for a paradigm, a single file of its items"
+    meaning = f"items, trials and effects as {ending} (psych-ds also describes the columns); for a "
+    meaning += "paradigm, a single file of its items"
     return Export(meaning, example, partial(_to_files, ending), partial(_to_file, ending))
 
 

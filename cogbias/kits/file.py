@@ -164,12 +164,6 @@ def own_rules(
     }
 
 # %% ../../nbs/kits/file.ipynb #144e1139
-_SIMULATED = (
-    "Simulated participants of this paradigm follow a built-in rule: they show whether the design "
-    "measures what it should, but say nothing about people."
-)
-
-
 def own_name(
     name: str,  # of a file without its ending, or as its field name says
 ) -> str:
@@ -217,9 +211,9 @@ def _about(own: Declaration, base: Paradigm | None = None) -> About:
     "What readers are told."
     texts = ("title", "bias", "summary", "norm", "positive")
     told = {name: getattr(own, name) or getattr(base, name) for name in texts}
-    source = f"based on {base.name}, {base.source}" if base else "a design of the user, unpublished"
+    source = f"based on {base.name}, {base.source}" if base else "the user's own design"
     conditions = by_condition(own.conditions) or base.conditions
-    declared = "Declared by a user, outside of the package."
+    declared = "Defined by a user; not part of cogbias."
     return About(
         **told,
         source=own.source or source,
@@ -241,7 +235,7 @@ def _whole_paradigm(own: Own, name: str, faults: Faults) -> Paradigm:
     )
     about = _about(own)
     return classic(
-        replace(about, caveats=(*about.caveats, _SIMULATED)),
+        about,
         question,
         headline,
         rules=own_rules(question.numbers, direction),

@@ -21,6 +21,7 @@ from ..kits.file import SUITE
 from .power import Power, design_of, power_of, smallest_in_unit
 from ..reporting.cell import first_pair
 from ..reporting.showing import marked_apart
+from ..stats.decisions import clusters_for_absence
 from ..tables.words import counted
 
 # %% ../../nbs/planning/04_checking_designs.ipynb #801d3309
@@ -46,7 +47,7 @@ def _wordings(paradigm: Paradigm, items: pd.DataFrame) -> Findings:
             "few_wordings",
             True,
             f"wordings: {len(conditions)}, too few for a verdict on prompts like these",
-            f"write at least {CLAIMS_FROM} wordings, preferably twenty",
+            f"write at least {CLAIMS_FROM} wordings, preferably thirty",
         )
     single = conditions.index[conditions < 2]
     if paradigm.headline.control and len(single):
@@ -286,6 +287,8 @@ def check_lines(
         line = f"{how}: {called} detectable with 80% power"
         if found.smallest:
             line += f"; an effect of zero is called absent in {power.zero_absent:.0%} of studies"
+            needed = clusters_for_absence(found.smallest, found.unit)
+            line += f" (that takes at least {needed} clusters)" * (needed > power.clusters)
         yield line
     if found.smallest:
         yield f"smallest effect of interest: {found.smallest:g} ({found.unit})"

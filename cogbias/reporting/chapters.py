@@ -162,9 +162,11 @@ class CellReport:
         people = words.human_rows(human_reference(self.paradigm.name), self.paradigm.contrasts)
         label = words.headline_label(self.paradigm)
         show_figure(figures.effect_in_context(pd.DataFrame(shown), people, self.trivial, label))
+        known = people["estimate"].notna().any()
+        published = " green: published human results;" if known else ""
         show(
-            "*First row: this participant, 95% interval; green: published human results; gray: "
-            "unbiased baselines, on the same prompts.*"
+            f"*First row: this participant, 95% interval;{published} gray: unbiased baselines, on "
+            "the same prompts.*"
         )
 
     def prompts(self) -> None:

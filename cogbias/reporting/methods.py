@@ -16,7 +16,8 @@ from ..design import PEOPLE, Contrast, Paradigm, selected, without_people
 from ..effects import Analysis, estimators, words_in
 from .markup import plain_words
 from .cell import estimated, headline_trials, readable_of_asked
-from ..stats.adjusted import METHOD
+from ..stats.adjusted import METHOD, UNSEEN
+from ..stats.decisions import least_p_of_signs
 from ..stats.estimates import joined
 from ..tables import shipped
 from ..tables.words import status_words
@@ -123,9 +124,11 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
 # %% ../../nbs/reporting/07_methods.ipynb #1a49f62c
 _T_INTERVAL = "a t interval based on {n} clusters{df} (Satterthwaite 1946)"
 _INTERVALS = {  # a word of the method or the detail of a row -> its interval
-    METHOD: f"combines {_T_INTERVAL} with the adjusted Wald interval for paired proportions "
-    "(Bonett and Price 2012); the weight of the latter increases with the number of clusters in "
-    "which all answers agree",
+    METHOD: f"combines {_T_INTERVAL}, after Fisher's z transformation, with the adjusted Wald "
+    "interval for paired proportions (Bonett and Price 2012); the weight of the latter increases "
+    "with the number of clusters in which all answers agree. Its limits are at least "
+    f"{UNSEEN:g} times as far from the estimate as those of the latter, because clusters of "
+    "another kind may exist",
     "people, ": "is a t interval{df} clustered by person and, with four wordings or more, by "
     "wording (Cameron, Gelbach and Miller 2011; Satterthwaite 1946)",
     "two-way": "is a t interval{df} clustered by cluster and by what clusters share (Cameron, "
@@ -204,7 +207,9 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
 # %% ../../nbs/reporting/07_methods.ipynb #0a412db5
 def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     "Family, correction and bound."
-    said = "P-values are not corrected."
+    said = ""
+    if pd.notna(row["p_value"]):
+        said = "The p-value is not corrected, as no other primary effect is tested with this one."
     if family := words_in(row, "family"):
         rate, source = _ADJUSTMENT_SOURCES[analysis.adjustment]
         said = (
@@ -213,9 +218,10 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
             "smallest effect of interest), but at most one of them can be true, so each effect "
             "counts as one test."
         )
-        if max(row["p_value"], 0.0005) < (least := 2.0 ** (1 - row["n_clusters"])):
-            said += f" No p-value is taken to be below {least:.2g}, that of an exact sign test in "
-            said += f"which all {row['n_clusters']} clusters agree."
+    least = least_p_of_signs(row["n_clusters"])
+    if max(row["p_adjusted"] or 1.0, 1e-6) <= least:
+        said += f" No p-value is taken to be below {least:.2g}, that of an exact sign test in "
+        said += f"which all {row['n_clusters']} clusters agree."
     if pd.isna(row["smallest"]):
         return said
     return (
@@ -224,7 +230,7 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
         f"({row['smallest']:g}) if both one-sided tests (TOST), corrected in the same way, are "
         "significant (Schuirmann 1987). Each conclusion must hold however the unreadable answers "
         "are counted."
-    )
+    ).lstrip()
 
 
 def references_in(
@@ -245,8 +251,9 @@ def methods_paragraph(
 ) -> str:  # markdown: the paragraph, then its references
     "What was done, fit for a paper, with citations."
     row = effects.iloc[0].to_dict()
+    asked = items[items["item_id"].isin(trials["item_id"])]
     sentences = [
-        _asked_sentence(items, paradigm, f"{name} was"),
+        _asked_sentence(asked, paradigm, f"{name} was"),
         _answers_sentence(headline_trials(trials, items, paradigm)),
         _estimate_sentence(row, paradigm),
         _decision_sentence(row, analysis),
@@ -265,7 +272,7 @@ def planned_paragraph(
     "The same before anybody is asked: what will be asked, estimated and tested."
     said = [_asked_sentence(items, paradigm, "Each participant is")]
     if row:
-        of_all = row["family"].replace(row["participant"], "each participant")
+        of_all = words_in(row, "family").replace(row["participant"], "each participant")
         row = {**row, "df": None, "family": of_all}
         said += [_estimate_sentence(row, paradigm), _decision_sentence(row, analysis)]
     return " ".join(said)

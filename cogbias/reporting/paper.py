@@ -13,6 +13,7 @@ import pandas as pd
 
 from .claims import as_shown, claimed, explained
 from .showing import save_forest
+from ..design import paradigm
 from ..effects import headlines
 from ..stats.estimates import p_number
 from ..tables import CogbiasError, check_known
@@ -44,7 +45,7 @@ def paper_table(
     else:
         p = p.str.replace(r"(?<!\d)\.", "0.", regex=True)
     columns = {
-        "Bias": heads["paradigm"],
+        "Bias": [paradigm(each).title for each in heads["paradigm"]],
         "Participant": heads["participant"],
         "Unit": heads["unit"],
         "Clusters": heads["n_clusters"],
@@ -64,11 +65,12 @@ def _table_note(
     heads = headlines(effects)
     said = [
         "Effects are treatment minus control; positive means in the direction of the human bias.",
-        "Accuracy gains are relative to the best constant policy.",
         "CI = confidence interval based on independent clusters of prompts.",
         "p is corrected for multiple comparisons within a participant, with unreadable answers "
         "counted at their worst.",
     ]
+    if "accuracy gain" in {*heads["unit"]}:
+        said.append("Accuracy gains are relative to the best constant policy.")
     least = heads.dropna(subset="smallest").groupby("unit", sort=False)["smallest"].unique()
     bounds = [f"{unit} ±{each:g}" for unit, every in least.items() for each in every]
     said += [f"Smallest effects of interest: {', '.join(bounds)}."] if bounds else []
@@ -79,7 +81,7 @@ def _table_note(
     return " ".join(said)
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0014
-_FORMATS = ("latex", "markdown", "html", "csv", "docx")
+_FORMATS = {"latex": ".tex", "markdown": ".md", "html": ".html", "csv": ".csv", "docx": ".docx"}
 
 
 def _as_latex(table: pd.DataFrame, note: str) -> str:
@@ -135,10 +137,15 @@ def table_text(
 def write_table(
     effects: pd.DataFrame,  # an effects table
     out: Path,  # the file
-    kind: str = "markdown",  # latex, markdown, html, csv or docx
+    kind: str = "",  # latex, markdown, html, csv or docx; empty: as the ending of the file says
     style: str = "apa",  # apa or plain
 ) -> None:
     "Write the table with its note to a file."
+    of_ending = {ending: name for name, ending in _FORMATS.items()}
+    if not kind:
+        ending = out.suffix.lower()
+        check_known(ending, of_ending, f"table: unknown ending of {str(out)!r}")
+        kind = of_ending[ending]
     if kind == "docx":
         _as_docx(paper_table(effects, style), _table_note(effects), out)
     else:

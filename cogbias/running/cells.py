@@ -187,6 +187,7 @@ def effects_of(
 ) -> pd.DataFrame:  # an effects table
     "The effects of everything that a folder holds: read where they are current, else estimated."
     with Folder(outputs) as folder:
+        know(folder)
         stamp = effects_stamp(folder, requests(folder))
         files = (EFFECTS_FILE, EFFECTS_CSV) if save else (EFFECTS_FILE,)
         if all(state_of(folder, file, stamp) == "current" for file in files):

@@ -204,7 +204,7 @@ class _Reading:
             )
             raise CogbiasError(
                 f"none of its first {FIRST} answers can be read, such as {said}; check its "
-                "settings, or continue with --keep-asking"
+                "settings, or keep asking (--keep-asking; in Python keep_asking=True)"
             )
 
 

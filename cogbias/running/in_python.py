@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from logging import getLogger
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -201,6 +202,7 @@ def run(
     concurrency: int | None = None,  # answers at the same time; None: likewise
     progress: bool = True,  # bars, on a terminal and in a notebook
     allow_command: bool = False,  # whether models named command/PROGRAM may start their programs
+    keep_asking: bool = False,  # even if none of the first answers can be read
     **settings: Any,  # further fields of a study: method, seed, settings, analysis, limits, ...
 ) -> RunResult:
     "Ask models, participants or functions, estimate effects, write reports."
@@ -230,9 +232,11 @@ def run(
         study_paradigms(study)  # an unknown name is an error before a folder is made
         _remember_methods(functions, place)
         with may_start([*names, study.extractor or ""], allow_command):
-            outcome = run_study(study, place, 1, reports, None, progress)
+            outcome = run_study(study, place, 1, reports, None, progress, keep_asking)
     told = [*outcome.failed, *filter(None, [outcome.stopped])]
     came = any(cell["stored"] or {*cell["statuses"]} - {"error"} for cell in outcome.cells)
     if outcome.effects is None or not came:
         raise CogbiasError(told[0] if told else f"{place}: nothing was asked")
+    for line in told:
+        getLogger("cogbias").warning(line)
     return RunResult(place, outcome.effects_asked(), outcome.cells, [*outcome.said, *told])

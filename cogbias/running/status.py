@@ -40,14 +40,14 @@ REPORTS = ("made", "edited", "missing")
 GIVEN = ("published", "people")  # backends whose answers were given before, elsewhere
 
 
-def _state_of_cell(row: Mapping[str, Any], reason: str, backend: str) -> str:
+def _state_of_cell(row: Mapping[str, Any], is_failed: bool, backend: str) -> str:
     "The word for how far a cell is; of answers that were given elsewhere, errors are final."
     came = row["answers"] + row["errors"]
     if (came if backend in GIVEN else row["answers"]) >= row["asked"]:
         return "done"
     if not came:
         return "missing"
-    return "failed" if reason else "incomplete"
+    return "failed" if is_failed else "incomplete"
 
 
 def _state_of_report(folder: Folder, file: str) -> str:
@@ -65,10 +65,10 @@ def _cells(folder: Folder, failed: list[str]) -> pd.DataFrame:
     rows = table.to_dict("records")
     for row in rows:
         who, about = row["participant"], f"{row['participant']} in {row['paradigm']}: "
-        said = "; ".join(line.removeprefix(about) for line in failed if line.startswith(about))
+        is_failed = any(line.startswith(about) for line in failed)
         record = latest_record(folder, who)
-        row["state"] = _state_of_cell(row, said, record.backend if record else "")
-        row["reason"] = "" if row["state"] == "done" else said or row["reason"]
+        row["state"] = _state_of_cell(row, is_failed, record.backend if record else "")
+        row["reason"] = "" if row["state"] == "done" else row["reason"]
         row["report"] = _state_of_report(folder, report_file(who, row["paradigm"]))
     return pd.DataFrame(rows, columns=[*_SHOWN])
 
@@ -86,7 +86,7 @@ class Status(NamedTuple):
     study: str | None  # name of the last study
     runs: list[Run]
     cells: pd.DataFrame  # one row per cell
-    failed: list[str]  # what failed beside cells, such as reports
+    failed: list[str]  # what failed in the last run, a line each
     not_asked: list[str]  # prompts that are left out, and why
     notes: list[str]  # on answers that came from elsewhere, or from several providers
     marks: dict[str, str]  # participant -> what stands beside its name, if anything does
@@ -130,7 +130,8 @@ class Status(NamedTuple):
 
     def __repr__(self) -> str:
         table = self.cells.drop(columns=["tokens_in", "tokens_out"])
-        return "\n".join([table.to_string(index=False, na_rep="–"), "", *self.lines])
+        shown = table.to_string(index=False, na_rep="–", max_colwidth=60)
+        return "\n".join([shown, "", *self.lines])
 
     def as_json(self) -> dict[str, Any]:
         "All of it as plain data."
@@ -147,7 +148,6 @@ def folder_status(
         which, known = requests(folder), runs(folder)
         failed = known[-1].failed if known else []
         cells = _cells(folder, failed)
-        named = tuple(f"{row.participant} in {row.paradigm}: " for row in cells.itertuples())
         told = [
             {
                 "participant": each.participant,
@@ -160,7 +160,7 @@ def folder_status(
             known[-1].study.get("name") if known else None,
             known,
             cells,
-            [line for line in failed if not line.startswith(named)],
+            failed,
             not_asked_lines(told),
             [note for _, note in kept_notes(folder)] + provider_lines(folder),
             marks_of(folder, cells["participant"]),

@@ -65,7 +65,7 @@ class Verified(NamedTuple):
             effects = f"{count:,} values differ, such as (where, stored, computed) {first}"
         lines = {
             "files": f"edited since they were made: {', '.join(self.edited) or 'none'}",
-            "stored": f"{rows:,} rows ({answers:,} answers): {stored}",
+            "stored": f"{rows:,} rows in all, {answers:,} of them answers: {stored}",
             "effects": f"{self.rows:,} rows of {EFFECTS_FILE} recomputed: {effects}",
         }
         return "\n".join(f"{what:<9}{said}" for what, said in lines.items())

@@ -217,7 +217,7 @@ def adjusted_cluster_interval(
     se = (1 - mixed.firm) * plain.se + mixed.firm * mixed.counts.se
     few = total < FEWEST_FOR_A_CLAIM or smallest < 3
     detail = joined(
-        f"{total} clusters, {smallest} in the smallest stratum" if few else "",
+        f"clusters: {total}, smallest stratum: {smallest}" if few else "",
         "" if plain.se else f"all {total} clusters agree",
         f"the interval for counts has a weight of {mixed.firm:.2f}" if mixed.firm > 0.005 else "",
         f"wider than these {total} clusters require: other kinds of clusters may exist"

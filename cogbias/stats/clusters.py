@@ -81,7 +81,7 @@ def _without_t(estimate: float, sizes: np.ndarray, known: dict) -> Estimate:
         none = "a stratum has no cluster with answers in every condition"
         return nothing("no_valid_answers", none, **known)
     if total < FEWEST_FOR_AN_INTERVAL or smallest == 1:
-        few = f"{total} clusters, {smallest} in the smallest stratum"
+        few = f"clusters: {total}, smallest stratum: {smallest}"
         said = f"{few}: no interval beyond these prompts"
         return Estimate(estimate, status="too_few_clusters", detail=said, **known)
     point = {"se": 0.0, "df": float(total - len(sizes)), "ci_low": estimate, "ci_high": estimate}
@@ -104,7 +104,7 @@ def combine_strata(
     se, share = float(np.sqrt(variances.sum())), variances / variances.sum()
     df = float(min(1 / np.sum(share**2 / (sizes - 1)), total - len(sizes)))
     if total < FEWEST_FOR_A_CLAIM or fewest < 3:
-        said = f"{total} clusters, {fewest} in the smallest stratum"
+        said = f"clusters: {total}, smallest stratum: {fewest}"
         known |= {"status": "few_clusters", "detail": said}
     return Estimate(**with_t(estimate, se, df), p_method="t", **known)
 

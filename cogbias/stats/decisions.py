@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['ADJUSTMENTS', 'OF_NUMBERS', 'adjust', 'adjust_claims', 'equivalence_p', 'zero_p', 'least_p_of_signs', 'least_p',
-           'ClaimTests', 'claim_tests', 'Verdict', 'without_width', 'verdict', 'unpaired', 'BesidePeople',
-           'beside_people']
+           'clusters_for_absence', 'ClaimTests', 'claim_tests', 'Verdict', 'without_width', 'verdict', 'unpaired',
+           'BesidePeople', 'beside_people']
 
 # %% ../../nbs/stats/16_decisions.ipynb #ff5eeb30
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -143,6 +144,15 @@ def least_p(
     return least_p_of_signs(clusters), (1 - share) ** clusters
 
 
+def clusters_for_absence(
+    smallest: float,  # the bound, in the unit
+    unit: str,  # of the effect
+    alpha: float = 0.05,  # of the test of equivalence
+) -> int:
+    "The fewest clusters that can show that an effect is smaller than the bound."
+    return next(each for each in count(1) if least_p(each, smallest, unit)[1] < alpha)
+
+
 class ClaimTests(NamedTuple):
     "P-values of the two claims about an effect."
 
@@ -225,7 +235,9 @@ def _why_inconclusive(
         return REASONS["corrected"]
     if min(claim_tests(estimate, smallest)) < alpha:
         return REASONS["unread"]
-    return REASONS["few"].format(clusters=estimate.n_clusters, smallest=smallest)
+    clusters, needed = estimate.n_clusters, clusters_for_absence(smallest, estimate.unit, alpha)
+    reason = "few" if needed > clusters else "mostly equal"
+    return REASONS[reason].format(clusters=clusters, needed=needed, smallest=smallest)
 
 # %% ../../nbs/stats/16_decisions.ipynb #b3c382d7
 def verdict(

@@ -270,7 +270,10 @@ REASONS = {
     "corrected": "not significant after multiple-comparison correction",
     "unread": "unreadable answers could change the result",
     "share unread": "{share:.0%} of the answers could not be read, and could change the result",
-    "few": "{clusters} clusters are too few to rule out effects of {smallest:g}",
+    "few": "{clusters} clusters are too few to rule out effects of {smallest:g}; that takes at "
+    "least {needed}",
+    "mostly equal": "most clusters show the same number, which rules out no effects of "
+    "{smallest:g}",
     "no smallest": "no smallest effect of interest is declared for the unit {unit!r}",
     "no interval": "there is no interval",
 }
