@@ -23,7 +23,6 @@ from cogbias.participants import (
     Arrivals,
     Answer,
     Request,
-    answer_from_probabilities,
     answer_from_text,
     participant,
     participant_name,
@@ -73,10 +72,12 @@ def rule_of(
     return known[who]
 
 # %% ../../nbs/backends/sim.ipynb #c960b86d
-def _decide_by_rule(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+def _decide_by_rule(
+    model: str, item: Mapping[str, Any], content: Mapping[str, Any], roles: Sequence[str]
+) -> dict[str, float]:
     "What a rule says; content that it cannot decide from is an error of the item."
     try:
-        said = rule_of(model, item)(full_content(item), roles)
+        said = rule_of(model, item)(content, roles)
         total = sum(said[role] for role in roles) if roles else sum(said.values())
     except CogbiasError:
         raise
@@ -125,14 +126,15 @@ def answer_probabilities(
 ) -> dict[str, float]:  # label -> probability; for an open number, number -> probability
     "The exact distribution of a simulated participant over the answers to an item."
     shown = {each["label"]: each["role"] for each in item["options"]}
-    roles = [*shown.values()]
+    roles, content = [*shown.values()], full_content(item)
     if model in BLIND:  # of an open number: anything that a person might say, or the smallest of it
-        may = [*shown] or sorted(rule_of("human", item)(full_content(item), roles), key=float)
+        may = [*shown] or sorted(rule_of("human", item)(content, roles), key=float)
         even = dict.fromkeys(may, 1 / len(may))
         return even if model == "random" else dict.fromkeys(shown, 0.0) | {may[0]: 1.0}
-    p = _decide_by_rule(model, item, roles)
+    p = _decide_by_rule(model, item, content, roles)
     if model in ("human", "messy") and "rational" in _rules_of(item.get("paradigm") or ""):
-        p = _at_strength(p, _decide_by_rule("rational", item, roles), strength_in(item))
+        rational = _decide_by_rule("rational", item, content, roles)
+        p = _at_strength(p, rational, strength_in(item))
     return {label: p[role] for label, role in shown.items()} if shown else p
 
 # %% ../../nbs/backends/sim.ipynb #b24eac73
@@ -225,19 +227,29 @@ class SimulatedParticipant:
     def answers(self, requests: Sequence[Request], method: str) -> Arrivals:
         "Answer every request in turn."
         known: dict[int, tuple[Mapping[str, Any], dict[str, float]]] = {}  # of repeated items
+        alike: dict[tuple[str, ...], dict[str, float]] = {}  # of items that differ in words only
         for index, request in enumerate(requests):
             place = id(request.item)
             if place not in known:
-                known[place] = request.item, self.distribution(request.item)
+                seen = _seen_by_rules(request.item)
+                if seen not in alike:
+                    alike[seen] = self.distribution(request.item)
+                known[place] = request.item, alike[seen]
             yield index, _answer_by_rule(self, request, method, known[place][1])
 
 # %% ../../nbs/backends/sim.ipynb #62d2efc7
+def _seen_by_rules(item: Mapping[str, Any]) -> tuple[str, ...]:
+    "Everything that a distribution depends on."
+    roles = repr([(each["label"], each["role"]) for each in item["options"]])
+    return repr(item.get("paradigm")), repr(item.get("cluster")), repr(full_content(item)), roles
+
+
 def _answer_by_rule(
     who: SimulatedParticipant, request: Request, method: str, p: Mapping[str, float]
 ) -> Answer:
     "One answer: the distribution itself, or a draw from it in words."
     if method == "option_probability":
-        return answer_from_probabilities(request.item, p)
+        return Answer("ok", p=p, valid_mass=1.0)
     draw = random.Random(request.seed)
     label = draw.choices(list(p), weights=list(p.values()))[0]
     response, reason = messy_response(label, draw) if who.model == "messy" else (label, "stop")

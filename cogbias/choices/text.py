@@ -109,8 +109,8 @@ def without_question(
 ) -> str:  # the rest; the same text where no part is repeated word for word
     "Take what was asked out of a response."
     for part in parts:
-        words = (part or "").split()
-        if len(words) >= FEW_WORDS and words[-1] in text:
+        last = (part or "").rsplit(None, 1)[-1:]
+        if last and last[0] in text and len(words := part.split()) >= FEW_WORDS:
             text = re.sub(r"\s+".join(map(re.escape, words)), " ", text)
     return text
 

@@ -109,7 +109,7 @@ def read_response(
     question = f"{item.get('system') or ''} {item.get('prompt') or ''}"
     own = without_question(response or "", item.get("system"), item.get("prompt"))
     if own.strip() or not (response or "").strip():
-        percent = bool(_OF_PERCENT.search(question))
+        percent = item["answer"] == "number" and bool(_OF_PERCENT.search(question))
         reading = read_choice(own, item["options"], item["answer"], finish, percent, question)
     else:
         reading = Reading(None, None, "invalid_format", "only the question is repeated")
