@@ -106,7 +106,7 @@ def test_a_mean_over_models_is_without_who_goes_by_place(tmp_path):
     found = cb.run(asked, "classic/framing", outputs=tmp_path, where=ONE_ORDER, reports=False)
     table = homogeneity_table(common_effects(found.effects))
     (row,) = table.to_dict("records")
-    assert (row["models"], row["left out"]) == (3, 1)
+    assert (row["participants"], row["left out"]) == (3, 1)
 
 
 def test_a_rating_in_one_order_is_not_said_to_follow_its_place(tmp_path):

@@ -179,7 +179,7 @@ def capped_table(
 def homogeneity_table(
     common: pd.DataFrame,  # from common_effects
 ) -> pd.DataFrame:  # one row per paradigm
-    "Mean over models, spread between them, and where the next one would lie."
+    "Mean over participants, spread between them, and where the next one would lie."
     table = common[(common["variant"] == "base") & common["estimate"].notna()]
     table = table.drop_duplicates(["model", "paradigm"])
     # a preference for a position may explain all of these
@@ -193,10 +193,10 @@ def homogeneity_table(
     return pd.DataFrame(
         {
             "paradigm": found["paradigm"],
-            "models": found["k"],
+            "participants": found["k"],
             "left out": found["paradigm"].map(left_out).fillna(0).astype(int),
             "mean [95% interval]": intervals(found),
-            "next model": ahead.replace("– to –", "–"),
+            "next participant": ahead.replace("– to –", "–"),
             "tau": found["tau"],
             "Q": found["q"],
             "p of Q, unadjusted": [p_number(p, "–") for p in found["q_p_value"]],
@@ -242,7 +242,7 @@ def variant_impact(
                 "difference from base [95% interval]": intervals(found),
                 "p, unadjusted": [p_number(p, "–") for p in found["p_value"]],
                 "p, corrected": [p_number(p, "–") for p in found["p_adjusted"]],
-                "models": found["n_clusters"],
+                "participants": found["n_clusters"],
             }
         ),
         pd.DataFrame(

@@ -454,7 +454,7 @@ def findings(results: Results) -> list[str]:
         like = [who for who, each in said.items() if each.verdict == found]
         here = sum(each.here == found for each in said.values())
         names, count = f" ({', '.join(like)})" if like else "", len(rows)
-        beyond = f"{found} in {len(like)} of {count} models for prompts like these{names}"
+        beyond = f"{found} in {len(like)} of {count} participants for prompts like these{names}"
         title = paradigm_title(rows[0]["paradigm"])
         told.append(f"{title}: {beyond}; {found} in {here} of {count} on these prompts alone.")
     return told
