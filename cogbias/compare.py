@@ -536,12 +536,12 @@ def _named_for_readers(found: Comparison) -> Comparison:
 def _said(table: pd.DataFrame, sentence: Callable[[Mapping[str, Any]], str]) -> pd.DataFrame:
     "Differences in words, a row each."
     p = [p_number(p) for p in table["p_adjusted"].astype(float)]
-    return table[["paradigm"]].assign(said=[*map(sentence, table.to_dict("records"))], p=p)
+    return table[["paradigm"]].assign(difference=[*map(sentence, table.to_dict("records"))], p=p)
 
 
 def arms_said(
     arms: pd.DataFrame,  # from compare or arm_differences
-) -> pd.DataFrame:  # paradigm, participant, said, p
+) -> pd.DataFrame:  # paradigm, participant, difference, p
     "The effects of arms as a page shows them."
     found = _said(arms, arm_sentence)
     found.insert(1, "participant", [name.rpartition(ARM)[0] for name in arms["first"]])

@@ -21,9 +21,9 @@ def familiar_row(
     name: str,  # of the participant
     answers: Answered,  # what it answered
 ) -> dict[str, Any] | None:  # columns of FAMILIAR but the paradigm
-    "Published wording minus the others; None where items do not say which is which."
+    "Published wording minus the others; None where no item is of the published wording."
     layout = answers.layout
-    if "is_original" not in layout:
+    if "is_original" not in layout or not layout.column("is_original").astype(bool).any():
         return None
     chosen, unit = layout.selected(contrast), layout.unit[0]
     old = chosen & layout.column("is_original").astype(bool)

@@ -37,10 +37,10 @@ _SERIES = ("#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#D55E00", "#009E73")  # 
 _MARKERS = "osvPXdp*"
 
 
-def _directed(label: str, data: pd.DataFrame) -> str:
+def _directed(label: str, data: pd.DataFrame, width: int = 44) -> str:
     "A label, and what a positive number means."
     units = data["unit"].dropna().unique() if "unit" in data else []
-    return f"{fill(label, 44)}\n{_DIRECTION if all(map(is_bias, units)) else _MORE_RIGHT}"
+    return f"{fill(label, width)}\n{_DIRECTION if all(map(is_bias, units)) else _MORE_RIGHT}"
 
 
 def _one_row_each(data: pd.DataFrame, *names: str) -> None:
@@ -124,7 +124,10 @@ def model_bias_heatmap(
     _one_row_each(data, "participant", "paradigm")
     columns, rows = data["participant"].unique(), data["paradigm"].unique()
     across, along = (max(map(len, names)) for names in (rows, columns))
-    size = (1.3 + 0.085 * across + 0.75 * len(columns), 1.2 + 0.05 * along + 0.42 * len(rows))
+    size = (
+        1.3 + 0.085 * across + 0.75 * len(columns),
+        1.2 + 0.05 * along + max(1.7, 0.42 * len(rows)),
+    )
     ax, numbers = axes_or_new(ax, *size), data["estimate"].astype(float)
     texts = [_cell_words(*each) for each in data[[*NUMBERS]].astype(float).to_numpy()]
     who = zip(data["participant"], data["paradigm"], numbers)
@@ -145,7 +148,7 @@ def model_bias_heatmap(
         cbar_kws={"shrink": min(0.9, 8 / len(rows)), "pad": 0.02, "aspect": 24},
         ax=ax,
     )
-    ax.collections[0].colorbar.set_label(_directed(label, data), fontsize=9)
+    ax.collections[0].colorbar.set_label(_directed(label, data, 28), fontsize=9)
     ax.set(xlabel="", ylabel="")
     ax.set_xticks(ax.get_xticks(), columns, rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(ax.get_yticks(), rows, rotation=0)

@@ -141,8 +141,7 @@ def verdict_notes(
     heads = claimed(effects)
     lines = [f"*{word}*: {meaning}." for word, meaning in explained(heads["verdict"])]
     lines.append(
-        "The number after the unit is the smallest effect of interest, if it is the same for "
-        "all. P-values are corrected for multiple comparisons."
+        "The number after the unit is the smallest effect of interest, if it is the same for all."
     )
     unsettled = undecided(heads)
     where = unsettled["participant"] + " in " + unsettled["paradigm"]
@@ -151,7 +150,8 @@ def verdict_notes(
     ):
         lines.append(f"*{word}* because {plain_words(reason)}: {plain_words(', '.join(cells))}.")
     if families := sorted(heads["family"].dropna().unique()):
-        lines.append(f"Corrected together: {plain_words('; '.join(families))}.")
+        together = plain_words("; ".join(families))
+        lines.append(f"P-values are corrected for multiple comparisons, together: {together}.")
     return "\n".join(f"- {line}" for line in lines)
 
 # %% ../../nbs/reporting/03_study.ipynb #d4c57585

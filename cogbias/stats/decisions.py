@@ -11,8 +11,7 @@ __all__ = ['ADJUSTMENTS', 'OF_NUMBERS', 'adjust', 'adjust_claims', 'equivalence_
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
-from math import isnan, nan
+from math import isnan, log, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -133,15 +132,19 @@ def least_p_of_signs(
     return 2.0 ** (1 - clusters) if clusters else 0.0
 
 
+def _share_to_move(smallest: float, unit: str) -> float:
+    "The share of clusters that move the mean by so much, each as far as it can."
+    largest = UNITS[unit].largest if unit in UNITS else None
+    return min(1.0, smallest / largest) if largest else _UNSEEN_SHARE
+
+
 def least_p(
     clusters: int,  # that all show the same
     smallest: float,  # the bound, in the unit
     unit: str,  # of the effect
 ) -> tuple[float, float]:  # of the test against zero, and of equivalence
     "The smallest p-values that so many clusters allow, however much they agree."
-    largest = UNITS[unit].largest if unit in UNITS else None
-    share = min(1.0, smallest / largest) if largest else _UNSEEN_SHARE
-    return least_p_of_signs(clusters), (1 - share) ** clusters
+    return least_p_of_signs(clusters), (1 - _share_to_move(smallest, unit)) ** clusters
 
 
 def clusters_for_absence(
@@ -150,7 +153,8 @@ def clusters_for_absence(
     alpha: float = 0.05,  # of the test of equivalence
 ) -> int:
     "The fewest clusters that can show that an effect is smaller than the bound."
-    return next(each for each in count(1) if least_p(each, smallest, unit)[1] < alpha)
+    still = max(1e-12, 1 - _share_to_move(smallest, unit))  # that do not move
+    return int(log(alpha) / log(still)) + 1
 
 
 class ClaimTests(NamedTuple):
