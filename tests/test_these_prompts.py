@@ -72,7 +72,7 @@ def test_the_mean_of_pair_differences_is_the_estimate_for_these_prompts(counts, 
     assert rows[rows["target"] == "S"]["estimate"].iloc[0] == pytest.approx(by_hand, abs=1e-12)
     assert these["n_clusters"] == len(both) == kept
     if len(both) < len(counts) // 2:
-        assert "1 clusters lack this measure" in these["detail"]
+        assert "1 cluster without this measure" in these["detail"]
 
 
 def test_the_interval_is_that_of_the_answers_within_each_prompt():
@@ -139,5 +139,5 @@ def test_a_condition_with_one_answer_is_no_half_of_a_number():
     for target in "SF":
         assert rows.loc[("effect", target), "estimate"] == pytest.approx(by_hand, abs=1e-12)
         assert rows.loc[("effect", target), "n_clusters"] == 2
-        said = "1 clusters lack this measure: fewer than 10 readable answers"
+        said = "1 cluster without this measure: fewer than 10 readable answers"
         assert said in rows.loc[("effect", target), "detail"]

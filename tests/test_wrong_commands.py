@@ -64,7 +64,7 @@ COMMANDS = {  # what is typed -> what is said
     "new paradigm a/b": "'a/b' is not a valid name",
     "new paradigm mine --kit no": "kit 'no' is not known",
     **{f"{name} folder": "folder: not an outputs folder with answers" for name in FOLDERS},
-    "effects good --out e.doc": "cannot determine the format from '.doc'",
+    "effects good --out e.doc": "unknown format '.doc'",
     "compare good": "a comparison needs two participants",
     "site good": "good has no reports; run 'cogbias report good' first",
     "import nobody bad.zip --out x.csv": "import format 'nobody' is not known",

@@ -31,6 +31,7 @@ from cogbias.choices.numbers import (
     find_numbers,
     is_step,
     number_of,
+    other_quantity,
     plain_number,
     scale_steps,
     settle_number,
@@ -366,6 +367,7 @@ def read_number(
     cut: bool = False,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer
     bold: float | None = None,  # the one number that is set in bold
+    question: str = "",  # what was asked
 ) -> Reading:  # the number as choice and value
     "Read a free number."
     spelled = spelled_number(text)
@@ -383,6 +385,8 @@ def read_number(
         return early
     if number.percent and not percent:
         return unread(NO_PERCENTAGE)
+    if fault := other_quantity(text, number, question):
+        return unread(fault)
     if cut and not text[number.end :].strip(" %"):
         return unread("number may be cut off", "truncated")
     words = Sentences(text).up_to(number.start, number.end)
@@ -454,6 +458,7 @@ def read_text(
     cut: bool,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer where a number is asked for
     bold: float | None = None,  # the one number that is set in bold
+    question: str = "",  # what was asked
 ) -> Reading:  # choice and value only if the status is ok
     "Read a text that has words in it."
     menu, own = menu_of(options), before_another_text(text)
@@ -465,7 +470,7 @@ def read_text(
         if text[0] == "{" or readable:
             text = marked
     if answer == "number":
-        return read_number(text, cut, percent, bold)
+        return read_number(text, cut, percent, bold, question)
     steps = scale_steps(menu) if answer == "scale" else {}
     reading = read_scale(text, menu, steps, cut) if steps else read_options(text, menu, cut)
     if reading.choice is None:
@@ -496,7 +501,7 @@ def read_choice(
         return early
     cut = ENDED.get(finish) == "truncated"
     bold = bold_number(rest) if answer == "number" else None
-    reading = read_text(normalise(rest), options, answer, cut, percent, bold)
+    reading = read_text(normalise(rest), options, answer, cut, percent, bold, question)
     if rest == response:
         return reading
     return reading._replace(detail=f"{reading.detail}; thinking set aside")

@@ -987,8 +987,12 @@ def table(
     """
     from cogbias.reporting.paper import table_text, write_figures, write_table
     from cogbias.running.cells import effects_of
+    from cogbias.running.status import folder_status
 
-    effects = effects_of(folder)
+    effects, cells = effects_of(folder), folder_status(folder).cells
+    for each in cells[cells["state"] != "done"].itertuples():
+        about = f"{each.participant} in {each.paradigm}"
+        _say(f"note: {about}: {each.answers:,} of {each.asked:,} answers are here")
     if out is None:
         _print(table_text(effects, format or "markdown", style))
     else:

@@ -108,7 +108,8 @@ class ClusterEffects(NamedTuple):
         lost = [name for name in rows.levels("stratum") if name not in set(self.table["stratum"])]
         strata = f"the mean excludes {' and '.join(lost)}" if lost and self.clusters else ""
         few = f": fewer than {contrast.fewest} readable answers that count in a condition"
-        said = f"{self.dropped} clusters lack this measure{few if contrast.fewest > 1 else ''}"
+        said = f"{counted(self.dropped, 'cluster')} without this measure"
+        said += few if contrast.fewest > 1 else ""
         return joined(said if self.dropped else "", strata)
 
 

@@ -270,8 +270,12 @@ def decide(
     rows = heads.to_dict("records")
     bounds = bounds_of_headlines(effects, rows)
     said = _judged([*zip(rows, bounds)], analysis).set_index(heads.index)
-    exactly = zip(heads.index, _rows_beside(effects[effects["target"] == "F"], rows), bounds)
-    here = {place: (these[-1], near) for place, these, near in exactly if these}
+    exactly = zip(heads.index, rows, _rows_beside(effects[effects["target"] == "F"], rows), bounds)
+    here = {
+        place: (these[-1] | {"smallest": row["smallest"]}, near)
+        for place, row, these, near in exactly
+        if these
+    }
     these = _judged([*here.values()], analysis)["verdict"].to_numpy()
     said["verdict_these_prompts"] = pd.Series(these, [*here], object)
     count = said["p_adjusted"].groupby(said["family"]).transform("count")

@@ -74,6 +74,8 @@ def _note_lacking(own: Own, faults: Faults) -> None:
     "Note wordings without a question or options, and what does not go together."
     if own.number and (own.options or own.target):
         faults.note("number", "a number is asked for; leave out options and target")
+    if own.number and own.number.high is not None and own.number.low >= own.number.high:
+        faults.note("number.low", "must be below number.high")
     for each in own.wordings:
         at = f"wordings.{each.wording}"
         if not own.question and not each.prompt:

@@ -77,7 +77,7 @@ def claim(
         word=verdict_shown(found),
         here=verdict_shown(words_in(row, "verdict_these_prompts")),
         reason=row["reason"],
-        bound="" if is_empty(smallest) else f"±{smallest:g}",
+        bound="" if is_empty(smallest) else f"±{smallest:.3g}",
         p=f"{p}, corrected for multiple comparisons ({family})" if p and family else p,
         look=VERDICTS[found].look,
         unit=row["unit"],

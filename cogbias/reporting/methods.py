@@ -6,6 +6,7 @@
 __all__ = ['REFERENCES', 'references_in', 'methods_paragraph', 'planned_paragraph', 'trace_table']
 
 # %% ../../nbs/reporting/07_methods.ipynb #82c3eca3
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -210,6 +211,8 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     said = ""
     if pd.notna(row["p_value"]):
         said = "The p-value is not corrected, as no other primary effect is tested with this one."
+        if row["n_valid"] < row["n_trials"]:
+            said += " It is the largest with unreadable answers at their worst and at their best."
     if family := words_in(row, "family"):
         rate, source = _ADJUSTMENT_SOURCES[analysis.adjustment]
         said = (
@@ -250,16 +253,19 @@ def methods_paragraph(
     version: str = "",  # of cogbias
 ) -> str:  # markdown: the paragraph, then its references
     "What was done, fit for a paper, with citations."
-    row = effects.iloc[0].to_dict()
+    row, left_out = effects.iloc[0].to_dict(), ""
+    if found := re.search(r"(\d+ clusters?) without this measure", words_in(row, "detail")):
+        left_out = f"Left out: {found[1]} without a readable answer in every condition."
     asked = items[items["item_id"].isin(trials["item_id"])]
     sentences = [
         _asked_sentence(asked, paradigm, f"{name} was"),
         _answers_sentence(headline_trials(trials, items, paradigm)),
+        left_out,
         _estimate_sentence(row, paradigm),
         _decision_sentence(row, analysis),
         f"Computed with cogbias {version}".rstrip() + ".",
     ]
-    text = " ".join(sentences)
+    text = " ".join(filter(None, sentences))
     return "\n\n".join([text, references_in(text)])
 
 

@@ -72,7 +72,7 @@ def _table_note(
     if "accuracy gain" in {*heads["unit"]}:
         said.append("Accuracy gains are relative to the best constant policy.")
     least = heads.dropna(subset="smallest").groupby("unit", sort=False)["smallest"].unique()
-    bounds = [f"{unit} ±{each:g}" for unit, every in least.items() for each in every]
+    bounds = [f"±{each:.3g} ({unit})" for unit, every in least.items() for each in every]
     said += [f"Smallest effects of interest: {', '.join(bounds)}."] if bounds else []
     words = {*heads["verdict"], *heads["verdict_these_prompts"].dropna()}
     meanings = [f"{word}: {meaning}" for word, meaning in explained(words)]

@@ -276,7 +276,7 @@ def put_parts(
                     return Came(failed, facts, str(limit))
                 kind = "" if isinstance(error, CogbiasError) else f"{type(error).__name__}: "
                 said = " ".join(f"{kind}{error}".split())[:400].removeprefix(f"{asked.name}: ")
-                came = f"{count.total()} of {len(part.requests)} answers were received and stored"
+                came = f"{count.total()} of {len(part.requests)} answers or errors were stored"
                 failed[part.cell] = f"{said}; {came}, run again for the rest"
                 if not reading.is_readable and reading.count == FIRST:
                     failed |= {each.cell: failed[part.cell] for each in parts}

@@ -238,7 +238,8 @@ def _reports_of(
         shown = rows.get((name, who))
         all_content.append([each.request_id, content_of(folder, [each]), shown])
         about = f"{who} in {name}", report_file(who, name), {"participant": who, "paradigm": name}
-        found.append(asked("bias.ipynb", *about, all_content[-1]))
+        if shown:  # else nothing was answered
+            found.append(asked("bias.ipynb", *about, all_content[-1]))
     all_content.append([run.failed for run in runs(folder)[-1:]])
     return [asked("study.ipynb", "the study", STUDY_REPORT, {}, all_content), *found]
 

@@ -250,7 +250,8 @@ def _group(
     facts = [unit, "95% intervals"]
     if by == "participant":
         facts.insert(0, measure_title(first["paradigm"], first["measure"]).lower())
-        facts += [f"smallest effect of interest {shown[0]['bound']}"] if shown[0]["bound"] else []
+        bounds = {each["bound"] for each in shown} - {""}
+        facts += [f"smallest effect of interest {', '.join(sorted(bounds))}"] if bounds else []
         shown += _human_rows(first)
     return {
         "title": title,
@@ -341,7 +342,8 @@ def _table_at_a_glance(
             said = claims[name, row["participant"]]
             published |= {name: each["estimate"] for each in _human_rows(row)[:1]}
             tags += [] if said.unit == "probability" else [said.unit]
-            tags += [f"smallest effect of interest {said.bound}"] if said.bound else []
+            bounds = {claims[name, who].bound for who in people if (name, who) in rows} - {""}
+            tags += [f"smallest effect of interest {' or '.join(sorted(bounds))}"] if bounds else []
         head = {"label": paradigm_title(name), "href": results.address(name), "tags": tags}
         heads[name] = head | {"kind": ""}
         suites.setdefault(suite_title(name.partition("/")[0]), []).append(name)

@@ -36,7 +36,7 @@ def _too_few(
     fewest = min(map(len, groups))
     if fewest >= smallest:
         return None
-    said = f"{fewest} answers to a prompt, {smallest} needed for an interval"
+    said = f"answers to a prompt: {fewest}, {smallest} needed for an interval"
     return Estimate(estimate, status="insufficient", detail=said, **known)
 
 

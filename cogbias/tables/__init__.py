@@ -598,7 +598,7 @@ def item_table(
 # %% ../../nbs/00_tables.ipynb #96ef4706
 def _format_of(path: Path) -> str:
     "The ending of a table file; an error for any other."
-    check_known(path.suffix, _WRITERS, f"{path} cannot determine the format from {path.suffix!r}")
+    check_known(path.suffix, _WRITERS, f"{path}: unknown format {path.suffix!r}")
     return path.suffix
 
 # %% ../../nbs/00_tables.ipynb #c7325658

@@ -224,7 +224,7 @@ VERDICTS = {
         verb_of_accuracy="is not clearly better than the best constant policy (inconclusive)",
     ),
     VerdictWord.NONE: VerdictWords(
-        "no verdict is possible; the reason is given",
+        "no verdict is possible",
         "gets no verdict",
         "unsaid",
         decides=False,
