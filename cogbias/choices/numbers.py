@@ -120,8 +120,7 @@ def find_numbers(
 # %% ../../nbs/choices/06_numbers.ipynb #b7c1d2e1
 QUANTITIES = (  # of each kind the names of its units in the plural
     ("seconds secs", "minutes mins", "hours hrs", "days", "weeks", "months", "years yrs"),
-    ("millimeters mm", "centimeters cm", "meters metres", "kilometers kilometres km", "miles"),
-    ("inches", "feet ft", "yards", "meters metres", "miles"),
+    ("inches", "feet ft", "yards", "miles", "centimeters cm", "meters metres", "kilometers km"),
     ("grams", "kilograms kilos kg", "pounds lbs", "ounces", "tons tonnes"),
     ("cents", "dollars usd", "euros eur", "pounds gbp", "yen"),
 )
@@ -133,18 +132,16 @@ def other_quantity(
     question: str,  # what was asked
 ) -> str:  # empty where the number has no such unit
     "What a number counts, if that is not what the question asks for."
-    if re.search(r"(?i)\boption\s#?$", text[: number.start]):
+    said = text[number.start : number.end]
+    if re.search(r"(?i)\boption\s#?$", text[: number.start]) and said not in question:
         return "the number of an option, and none is offered"
-    glued = re.search(r"[^\W\d_]+$", text[number.start : number.end])
+    glued = re.search(r"[^\W\d_]+$", said)
     behind = glued or re.match(r"[\s-]?([^\W\d_]+)", text[number.end :])
     unit = behind[0].strip(" -\n").lower() if behind else ""
-    asked = {*re.findall(r"[^\W\d_]+", question.lower())} if unit else set()
+    words, asked = {unit, f"{unit}s"}, {*re.findall(r"[^\W\d_]+", question.lower())}
     for units in QUANTITIES:
-        named = [each for each in units if asked & {*each.split()}]
-        mine = [each for each in units if {unit, f"{unit}s"} & {*each.split()}]
-        if mine and asked & {unit, f"{unit}s", *mine[0].split()}:
-            return ""
-        if mine and named:
+        mine, named = ([each for each in units if its & {*each.split()}] for its in (words, asked))
+        if mine and named and mine[0] not in named:
             return f"a number of {mine[0].split()[0]}; asked for were {named[0].split()[0]}"
     return ""
 

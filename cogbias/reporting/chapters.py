@@ -212,7 +212,10 @@ class CellReport:
             show_figure(figures.breakdown(rows, self.headline["estimate"], title))
 
     def position(self) -> None:
-        "Whether the position of an option decides."
+        "Whether the position of an option decides; nothing where there are no options."
+        if not self.items["options"].map(len).any():
+            return
+        heading("## Position")
         show(self._words.position)
         places = self.effects[self.effects["measure"].str.startswith("choose_position_")]
         if len(places):
