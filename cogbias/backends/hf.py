@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from ..settings import AtLeastOne, Drawing, Setting, Tolerance, check_settings
-
 from ..tables import CogbiasError, content_hash, json_object, shipped, shortened, timestamp
 from cogbias.elicitation.answer_trees import (
     AnswerTree,

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['TO_ANSWER', 'REFUSES', 'ANSWERS_NEITHER', 'HEDGES', 'MARKED', 'ANOTHER_TEXT', 'FORMULA', 'ENDS_SENTENCE',
-           'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'TURNS', 'NO_PERCENTAGE', 'IN_THOUSANDS', 'IN_FULL',
-           'ENDED', 'Reading', 'unread', 'read', 'json_answer', 'before_another_text', 'marked_answer', 'may_go_on',
-           'breaks_off', 'no_answer', 'without_texts', 'weak_sign', 'nothing_chosen', 'read_options', 'unsure_number',
-           'thousands', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
+           'TURNS_AT_END', 'LEADS_ON', 'LOOKS', 'DESCRIBED', 'TURNS', 'NO_PERCENTAGE', 'OF_PERCENT', 'IN_THOUSANDS',
+           'IN_FULL', 'ENDED', 'Reading', 'unread', 'read', 'json_answer', 'before_another_text', 'marked_answer',
+           'may_go_on', 'breaks_off', 'no_answer', 'without_texts', 'weak_sign', 'nothing_chosen', 'read_options',
+           'unsure_number', 'thousands', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text',
+           'read_choice']
 
 # %% ../../nbs/choices/08_reading.ipynb #b3086348
 import json
@@ -347,6 +348,9 @@ def unsure_number(
 
 
 NO_PERCENTAGE = "a percentage where none is asked for"
+OF_PERCENT = re.compile(
+    r"(?i)%|\b(?:percent|per\ cent|probab|chance|likel|odds|proportion|share|fraction|rates?\b)"
+)  # where a question names one of these, a percentage may be the answer
 IN_THOUSANDS = re.compile(r"(?i)\bin thousands\b")
 IN_FULL = re.compile(r"(?i)[$\u20ac\u00a3].*\d|.*(?:k|thousand)$")  # $145,000 or 145k
 
@@ -365,11 +369,11 @@ def thousands(
 def read_number(
     text: str,  # normalized text
     cut: bool = False,  # whether the token limit was hit
-    percent: bool = True,  # whether a percentage may be the answer
     bold: float | None = None,  # the one number that is set in bold
-    question: str = "",  # what was asked
+    question: str = "",  # what was asked; empty: it may ask for anything
 ) -> Reading:  # the number as choice and value
     "Read a free number."
+    percent = not question or bool(OF_PERCENT.search(question))
     spelled = spelled_number(text)
     if spelled is not None and not percent and answer_key(text[:60]).endswith(" percent"):
         return unread(NO_PERCENTAGE)
@@ -456,9 +460,8 @@ def read_text(
     options: Sequence[Mapping[str, Any]],  # the options
     answer: str,  # choice, scale or number
     cut: bool,  # whether the token limit was hit
-    percent: bool = True,  # whether a percentage may be the answer where a number is asked for
     bold: float | None = None,  # the one number that is set in bold
-    question: str = "",  # what was asked
+    question: str = "",  # what was asked; empty: it may ask for anything
 ) -> Reading:  # choice and value only if the status is ok
     "Read a text that has words in it."
     menu, own = menu_of(options), before_another_text(text)
@@ -470,7 +473,7 @@ def read_text(
         if text[0] == "{" or readable:
             text = marked
     if answer == "number":
-        return read_number(text, cut, percent, bold, question)
+        return read_number(text, cut, bold, question)
     steps = scale_steps(menu) if answer == "scale" else {}
     reading = read_scale(text, menu, steps, cut) if steps else read_options(text, menu, cut)
     if reading.choice is None:
@@ -485,8 +488,7 @@ def read_choice(
     options: Sequence[Mapping[str, Any]],  # label, text, role, value; may be empty for a number
     answer: str = "choice",  # choice, scale or number
     finish_reason: str | None = None,  # as reported by the server, such as stop or length
-    percent: bool = True,  # whether a percentage may be the answer where a number is asked for
-    question: str = "",  # what was asked; it may ask for a number in thousands
+    question: str = "",  # what was asked, such as a number in thousands; empty: anything
 ) -> Reading:  # choice and value only if the status is ok
     "Read the choice a response makes, or say why there is none."
     response, finish = response or "", (finish_reason or "stop").lower()
@@ -501,7 +503,7 @@ def read_choice(
         return early
     cut = ENDED.get(finish) == "truncated"
     bold = bold_number(rest) if answer == "number" else None
-    reading = read_text(normalise(rest), options, answer, cut, percent, bold, question)
+    reading = read_text(normalise(rest), options, answer, cut, bold, question)
     if rest == response:
         return reading
     return reading._replace(detail=f"{reading.detail}; thinking set aside")

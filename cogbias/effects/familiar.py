@@ -23,10 +23,11 @@ def familiar_row(
 ) -> dict[str, Any] | None:  # columns of FAMILIAR but the paradigm
     "Published wording minus the others; None where no item is of the published wording."
     layout = answers.layout
-    if "is_original" not in layout or not layout.column("is_original").astype(bool).any():
+    original = layout.at("is_original", True)
+    if not original.any():
         return None
     chosen, unit = layout.selected(contrast), layout.unit[0]
-    old = chosen & layout.column("is_original").astype(bool)
+    old = chosen & original
     new = chosen & ~np.isin(unit, unit[old])
     if not new.any():  # wordings vary inside of each cluster: its other wordings are the new ones
         new = chosen & ~old

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-
 from ..tables import CogbiasError
 from ..participants import Answer, answer_from_probabilities
 

@@ -26,7 +26,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Predicate
 from pydantic import JsonValue
 
-
 from cogbias.elicitation.answer_trees import (
     Measured,
     NextTokens,

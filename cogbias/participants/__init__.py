@@ -20,7 +20,6 @@ from importlib.metadata import entry_points
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-
 from ..settings import setting_words
 from cogbias.tables import (
     PACKAGE,
@@ -90,11 +89,6 @@ class Participant(Protocol):
         "Answer every request once."
         ...
 
-# %% ../../nbs/03_participants.ipynb #e19bb97f
-_OF_PERCENT = re.compile(
-    r"(?i)%|\b(?:percent|per\ cent|probab|chance|likel|odds|proportion|share|fraction|rates?\b)"
-)  # where a question names one of these, a percentage may be the answer
-
 # %% ../../nbs/03_participants.ipynb #f5db4ca6
 def read_response(
     item: Mapping[str, Any],  # the row that was asked
@@ -109,8 +103,7 @@ def read_response(
     question = f"{item.get('system') or ''} {item.get('prompt') or ''}"
     own = without_question(response or "", item.get("system"), item.get("prompt"))
     if own.strip() or not (response or "").strip():
-        percent = item["answer"] == "number" and bool(_OF_PERCENT.search(question))
-        reading = read_choice(own, item["options"], item["answer"], finish, percent, question)
+        reading = read_choice(own, item["options"], item["answer"], finish, question)
     else:
         reading = Reading(None, None, "invalid_format", "only the question is repeated")
     if item["answer"] == "number" and reading.value is not None:

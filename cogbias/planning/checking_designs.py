@@ -288,7 +288,8 @@ def check_lines(
         if found.smallest:
             line += f"; an effect of zero is called absent in {power.zero_absent:.0%} of studies"
             needed = clusters_for_absence(found.smallest, found.unit)
-            line += f" (that takes at least {needed} clusters)" * (needed > power.clusters)
+            if needed > power.clusters:
+                line += f" (that takes at least {needed} clusters)"
         yield line
     if found.smallest:
         yield f"smallest effect of interest: {found.smallest:g} ({found.unit})"

@@ -6,9 +6,9 @@
 __all__ = ['DISTANT', 'intervals', 'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence', 'opening', 'estimated',
            'summary_table', 'notes', 'headline_trials', 'accuracy_table', 'accuracy_rows', 'level_rows',
            'level_title_table', 'first_pair', 'example_pair', 'prompt_card', 'side_by_side', 'example_prompts',
-           'counted_ratings', 'number_answers', 'unreadable_answers', 'validity_table', 'readable_of_asked',
-           'position_table', 'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note',
-           'familiar_note']
+           'counted_ratings', 'has_published_wording', 'number_answers', 'unreadable_answers', 'validity_table',
+           'readable_of_asked', 'position_table', 'caveats', 'headline_label', 'score_label', 'human_rows',
+           'human_table', 'comparison_note', 'familiar_note']
 
 # %% ../../nbs/reporting/02_cell.ipynb #188de06c
 import html
@@ -478,6 +478,13 @@ def counted_ratings(
     return items.assign(options=options), DISTANT if distant else _TURNED
 
 # %% ../../nbs/reporting/02_cell.ipynb #0cb6f8b0
+def has_published_wording(
+    items: pd.DataFrame,  # an items table
+) -> bool:
+    "Whether any of these items is of the published wording."
+    return "is_original" in items and bool(items["is_original"].any())
+
+
 def number_answers(
     items: pd.DataFrame,  # an items table
     trials: pd.DataFrame,  # trials of one participant
@@ -486,7 +493,7 @@ def number_answers(
 ) -> pd.DataFrame:  # condition, answer, probability
     "How likely each number is, or how often it was given."
     asked = selected(items, contrast)
-    if "is_original" in asked and asked["is_original"].any():
+    if has_published_wording(asked):
         asked = asked[asked["is_original"].astype(bool)]
     rows = read_numbers(answered(trials, asked), replace(contrast, fewest=1))
     told = {"answer": rows["value"], "probability": rows["weight"] * rows.n_valid}

@@ -82,8 +82,7 @@ def _what_was_answered(report: "CellReport") -> None:
     "The numbers or positions that were answered, by condition."
     items, headline = report.items, report.paradigm.headline
     counted, answer = words.counted_ratings(items, headline)
-    published = "is_original" in items and items["is_original"].astype(bool).any()
-    which = "The published wording" if published else "All prompts"
+    which = "The published wording" if words.has_published_wording(items) else "All prompts"
     heading("### Answers given")
     show(f"{which}, by condition.")
     numbers = words.number_answers(counted, report.trials, headline, answer == words.DISTANT)

@@ -81,7 +81,7 @@ def _table_note(
     return " ".join(said)
 
 # %% ../../nbs/reporting/10_paper.ipynb #9a9e0014
-_FORMATS = {"latex": ".tex", "markdown": ".md", "html": ".html", "csv": ".csv", "docx": ".docx"}
+_FORMATS = {".tex": "latex", ".md": "markdown", ".html": "html", ".csv": "csv", ".docx": "docx"}
 
 
 def _as_latex(table: pd.DataFrame, note: str) -> str:
@@ -124,7 +124,7 @@ def table_text(
     table, note = paper_table(effects, style), _table_note(effects)
     if kind == "latex":
         return _as_latex(table, note)
-    check_known(kind, _FORMATS, f"table: unknown format {kind!r}")
+    check_known(kind, _FORMATS.values(), f"table: unknown format {kind!r}")
     if kind == "html":
         return f"{table.to_html(index=False)}\n<p><em>Note.</em> {note}</p>\n"
     if kind == "csv":
@@ -141,11 +141,10 @@ def write_table(
     style: str = "apa",  # apa or plain
 ) -> None:
     "Write the table with its note to a file."
-    of_ending = {ending: name for name, ending in _FORMATS.items()}
     if not kind:
         ending = out.suffix.lower()
-        check_known(ending, of_ending, f"table: unknown ending of {str(out)!r}")
-        kind = of_ending[ending]
+        check_known(ending, _FORMATS, f"table: unknown ending of {str(out)!r}")
+        kind = _FORMATS[ending]
     if kind == "docx":
         _as_docx(paper_table(effects, style), _table_note(effects), out)
     else:

@@ -45,7 +45,6 @@ from cogbias.folder import (
     runs,
     state_of,
 )
-from ..study.own_paradigms import know
 from ..reporting.cell import shown_name
 from ..reporting.claims import OTHERS
 from ..reporting.chapters import CellReport, Training
@@ -195,7 +194,6 @@ def report_on_study(
     "All that the report on a study shows."
     set_up_figures()
     with Folder(outputs) as folder:
-        know(folder)
         asked, last = requests(folder), runs(folder)[-1:]
         return StudyReport(
             folder.path,
@@ -317,7 +315,6 @@ def render_reports(
 
     effects = effects_of(outputs) if effects is None else effects
     with Folder(outputs) as folder:
-        know(folder)
         asked = [
             each
             for each in _reports_of(folder, effects)

@@ -236,6 +236,12 @@ def _human_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _smallest_words(bounds: Iterable[str]) -> list[str]:
+    "The smallest effects of interest of some claims; none where none has one."
+    told = sorted({*bounds} - {""})
+    return [f"smallest effect of interest {' or '.join(told)}"] if told else []
+
+
 def _group(
     results: Results,
     rows: Sequence[Mapping[str, Any]],  # of one unit
@@ -250,8 +256,7 @@ def _group(
     facts = [unit, "95% intervals"]
     if by == "participant":
         facts.insert(0, measure_title(first["paradigm"], first["measure"]).lower())
-        bounds = {each["bound"] for each in shown} - {""}
-        facts += [f"smallest effect of interest {', '.join(sorted(bounds))}"] if bounds else []
+        facts += _smallest_words(each["bound"] for each in shown)
         shown += _human_rows(first)
     return {
         "title": title,
@@ -342,8 +347,9 @@ def _table_at_a_glance(
             said = claims[name, row["participant"]]
             published |= {name: each["estimate"] for each in _human_rows(row)[:1]}
             tags += [] if said.unit == "probability" else [said.unit]
-            bounds = {claims[name, who].bound for who in people if (name, who) in rows} - {""}
-            tags += [f"smallest effect of interest {' or '.join(sorted(bounds))}"] if bounds else []
+            tags += _smallest_words(
+                claims[name, who].bound for who in people if (name, who) in rows
+            )
         head = {"label": paradigm_title(name), "href": results.address(name), "tags": tags}
         heads[name] = head | {"kind": ""}
         suites.setdefault(suite_title(name.partition("/")[0]), []).append(name)

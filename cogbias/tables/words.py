@@ -272,8 +272,8 @@ REASONS = {
     "share unread": "{share:.0%} of the answers could not be read, and could change the result",
     "few": "{clusters} clusters are too few to rule out effects of {smallest:g}; that takes at "
     "least {needed}",
-    "mostly equal": "most clusters show the same number, which rules out no effects of "
-    "{smallest:g}",
+    "mostly equal": "most clusters show the same number, so effects of {smallest:g} cannot be "
+    "ruled out",
     "no smallest": "no smallest effect of interest is declared for the unit {unit!r}",
     "no interval": "there is no interval",
 }
