@@ -77,7 +77,7 @@ calibration: $(VENV)/.dev  ## nbs/benchmarks/calibration and the table that it s
 	$(BIN)/nbdev_clean
 
 sizes: $(VENV)/.dev  ## the stored sizes of all paradigms, counted again
-	$(BIN)/python -c "from pathlib import Path; from cogbias.design import write_sizes; write_sizes(Path('data/paradigm_sizes.csv'))"
+	$(BIN)/python docs/sizes.py
 
 benchmark-studies: $(VENV)/.dev  ## the stored table of nbs/benchmarks/studies, made again: about ten minutes on two quiet cores
 	MEASURE=1 $(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/studies.ipynb

@@ -8,7 +8,7 @@ __all__ = ['OUTCOMES', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED', 'PEOPLE',
            'built_in_paradigms', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare', 'mean_here',
            'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'with_typed_factors',
            'with_own_factors', 'usable_items', 'with_people', 'without_people', 'Size', 'size_of', 'known_sizes',
-           'write_sizes', 'units_in_words', 'size_words', 'human_reference', 'human_records']
+           'units_in_words', 'size_words', 'human_reference', 'human_records']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 from collections.abc import (
@@ -111,14 +111,15 @@ class Contrast:
 
 # %% ../nbs/02_design.ipynb #5b60e2ca
 def selected_mask(
-    items: pd.DataFrame,  # an items table, or any table with its columns
+    items: Mapping[str, np.ndarray] | pd.DataFrame,  # an items table, or its columns
     contrast: Contrast,  # what is compared
 ) -> np.ndarray:  # true for the rows that a contrast speaks about
     "Which rows a contrast speaks about."
-    keep = items["condition"].isin([contrast.treatment, contrast.control]).to_numpy(bool)
-    for factor, levels in contrast.where.items():
-        keep = keep & items[factor].isin(levels).to_numpy(bool)
-    return keep & items[contrast.include].astype(bool).to_numpy() if contrast.include else keep
+    wanted = {"condition": (contrast.treatment, contrast.control), **contrast.where}
+    keep = np.ones(len(items["condition"]), bool)
+    for factor, levels in wanted.items():
+        keep &= pd.Series(items[factor]).isin(levels).to_numpy(bool)
+    return keep & np.asarray(items[contrast.include], bool) if contrast.include else keep
 
 
 def selected(
@@ -572,14 +573,6 @@ def known_sizes() -> dict[str, Size]:
     table = pd.read_csv(path, index_col="paradigm", dtype={"crossed": "Int64"}).astype(object)
     rows = table.where(table.notna(), None)[[*Size._fields]].to_numpy()
     return {name: Size(*row) for name, row in zip(table.index, rows)}
-
-
-def write_sizes(
-    path: Path,  # of the table, data/paradigm_sizes.csv
-) -> None:
-    "Make the items of all paradigms, and keep how many there are."
-    rows = [{"paradigm": name, **size_of(paradigm(name).items())._asdict()} for name in paradigms()]
-    pd.DataFrame(rows).astype({"crossed": "Int64"}).to_csv(path, index=False)
 
 
 def units_in_words(

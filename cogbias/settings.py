@@ -128,8 +128,7 @@ class Study:
         _Count,
         Setting(
             "maximum number of prompts per paradigm, spread across the cells of its design; 0: all",
-            "a whole number",
-            "use a whole number from 0 to 5,000,000",
+            "a whole number from 0 to 5,000,000",
         ),
     ] = 0
     items_file: Annotated[

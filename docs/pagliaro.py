@@ -30,7 +30,7 @@ import pandas as pd
 
 from cogbias.exchange.published_answers import ABOUT, COLUMNS
 from cogbias.exchange.rows import files_of
-from cogbias.kits.published import pairs_of
+from cogbias.kits.published import PublishedPair, pairs_of
 from cogbias.participants import answer_from_text
 from cogbias.tables import item_table, option, save_table
 
@@ -91,11 +91,18 @@ class Question(NamedTuple):
     options: Mapping[str, Sequence[Mapping[str, str]]]  # condition -> label and text, in order
 
 
+def _role(pair: PublishedPair, label: str) -> str:
+    "The role of an option."
+    if pair.roles is not None:
+        return pair.roles[label]
+    return "target" if label == pair.target else "other"
+
+
 def _item_row(question: Question, condition: str) -> dict[str, Any]:
     "A prompt as a row of an items table."
     _, pair = pairs()[question.name]
     offered = question.options[condition] if pair.target is not None else ()
-    shown = [option(each["label"], each["text"], pair.role_of(each["label"])) for each in offered]
+    shown = [option(each["label"], each["text"], _role(pair, each["label"])) for each in offered]
     row = {
         "condition": condition,
         "pair_id": question.name if question.arm == BASELINE else f"{question.name}+{question.arm}",

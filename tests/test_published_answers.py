@@ -21,7 +21,6 @@ from cogbias.exchange import import_answers
 from cogbias.exchange.published_answers import read_published
 from cogbias.folder import Folder, items, readings, requests, trials
 from cogbias.running.rendering import render_reports
-from cogbias.stats.susceptibility import marks_from_the_smallest
 from cogbias.tables import CogbiasError, shipped
 
 HERE = Path(__file__).parents[1]
@@ -175,13 +174,6 @@ def test_every_number_of_the_published_table_is_a_row(name):
         assert set(numeric) == {*found, "significant_bh"}  # which belongs to the whole table
         for column, value in found.items():
             assert value == pytest.approx(float(numeric[column]), abs=1e-6, nan_ok=True), column
-
-
-@pytest.mark.slow
-def test_the_correction_of_the_published_table_is_over_all_of_it():
-    printed = pd.read_csv(shipped("data", "published", "pagliaro_summary.csv"))
-    marks = marks_from_the_smallest(printed["p_value"].astype(float))
-    assert marks.tolist() == printed["significant_bh"].tolist()
 
 
 # -- folders ---------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ IN_TEXT = re.compile(r"from (cogbias[\w.]*) import (\w+)")  # what another proce
 KEPT = {
     "cogbias.elicitation.tiny.tiny_probabilities": "known answers, by which tests judge backends",
     "cogbias.elicitation.tiny.build_reader": "an encoder-decoder for the tests of hf",
-    "cogbias.design.write_sizes": "make sizes",
 }  # definition -> why it stays though nothing else leads to it
 
 

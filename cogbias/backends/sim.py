@@ -56,18 +56,12 @@ def rule_of(
     item: Mapping[str, Any],  # a row of the items table
 ) -> Rule:
     "How a simulated participant answers an item."
-    who, kind = "human" if model == "messy" else model, item["content"]["kind"]
-    name = item.get("paradigm") or ""
+    name, who = item.get("paradigm") or "", "human" if model == "messy" else model
     known = _rules_of(name)
-    if name in OWN and name not in DECLARED_HERE and not known:
-        raise CogbiasError(
-            f"sim/{model} has no rule in {name}: a paradigm from a table, or stored in a folder, "
-            "has no rule functions; ask a model or sim/random, or declare the paradigm with rules"
-        )
     if who not in known:
         raise CogbiasError(
-            f"sim/{model} has no rule for content of kind {kind!r}; "
-            "ask sim/random or add a rule to the paradigm"
+            f"sim/{model} has no rule in {name!r}; ask a model or sim/random, or declare the "
+            "paradigm with rules, which are functions that no table or folder keeps"
         )
     return known[who]
 

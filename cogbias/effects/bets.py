@@ -106,6 +106,7 @@ def bars_of(
     # of some prompts: what each policy scores that does not look at the question
     policies: Callable[[Rows], Mapping[str, np.ndarray]],
     constant: str,  # what such a policy is called
+    truth: str = "",  # by which answers are right, where it is not the one that items name
 ) -> dict[str, Bar]:  # by name; type_only where questions have a kind
     "What guessing, the best policy and a knowledge of the type alone score."
     whole = rows.whole.part(rows.whole["weight"] > 0)
@@ -117,16 +118,22 @@ def bars_of(
         best = int(np.argmax(np.round(_question_means(part, np.array(scores)), 12)))
         return names[best], scores[best]
 
-    name, score = best_of(whole)
-    found = {"guessing": guess, "constant_policy": (f"{constant} ({name})", score[here])}
-    scores, words = np.full(len(whole), np.nan), []
-    for kind in whole.levels("kind"):
-        at = np.flatnonzero(whole.at("kind", kind))
-        name, scores[at] = best_of(whole.part(at))
-        words.append(f"{name} where {kind_words(str(kind))}")
-    if words:
-        found["type_only"] = f"a policy that knows only the type ({', '.join(words)})", scores[here]
-    return {name: Bar(*each, question_mean(rows, each[1])) for name, each in found.items()}
+    def best() -> dict[str, tuple[str, np.ndarray]]:
+        name, score = best_of(whole)
+        found = {"constant_policy": (f"{constant} ({name})", score)}
+        scores, words = np.full(len(whole), np.nan), []
+        for kind in whole.levels("kind"):
+            at = np.flatnonzero(whole.at("kind", kind))
+            name, scores[at] = best_of(whole.part(at))
+            words.append(f"{name} where {kind_words(str(kind))}")
+        if words:
+            found["type_only"] = f"a policy that knows only the type ({', '.join(words)})", scores
+        return found
+
+    known = rows.layout.once((constant, truth, whole.item.tobytes()), best)
+    known = {name: (words, score[here]) for name, (words, score) in known.items()}
+    told = {"guessing": guess, **known}.items()
+    return {name: Bar(*each, question_mean(rows, each[1])) for name, each in told}
 
 
 def _by_order_of_things(rows: Rows) -> dict[str, np.ndarray]:
@@ -192,12 +199,12 @@ class RightAnswers(NamedTuple):
             found = replace(found, **{name: getattr(found, name) - height for name in ends})
         return replace(found, unit=ACCURACY_GAIN)
 
-    def share_against(self, bar: Bar) -> Estimate:
+    def share_against(self, bar: Bar, gain: Estimate | None = None) -> Estimate:
         "The share of right answers, with the test of its gain over a bar."
         if (found := self._published_share(bar)) is not None:
             return found
         share = _mean_over_crossed_things(self.rows, self.credit, (0.0, 1.0), bar.height)
-        gain = self.gain_over(bar)
+        gain = gain or self.gain_over(bar)
         return replace(share, p_value=gain.p_value, p_method=gain.p_method)
 
     def held_against(self, bar: Bar, unit: str) -> Estimate:
@@ -225,8 +232,9 @@ def rows_beside(
 ) -> dict[str, Estimate]:
     "Every bar with the test against it; the share itself where the estimate is a gain."
     known, found = {"n_clusters": len(part.levels("cluster"))}, {}
+    gains = {name: answers.gain_over(bar) for name, bar in every.items()}
     if contrast.unit == ACCURACY_GAIN:
-        share = answers.share_against(every["guessing"])
+        share = answers.share_against(every["guessing"], gains["guessing"])
         told = joined("share of right answers, tested against guessing", share.detail)
         found["share"] = replace(share, detail=told)
         if "probability" in part:
@@ -235,7 +243,7 @@ def rows_beside(
             method = "mean probability"
             found["probability"] = Estimate(mean, method=method, detail=_IF_DRAWN, **known)
     for name, bar in every.items():
-        gain = answers.gain_over(bar)
+        gain = gains[name]
         known |= {"target": gain.target, "p_value": gain.p_value, "p_method": gain.p_method}
         found[name] = Estimate(bar.height, method="policy", detail=bar.words, **known)
     return found
@@ -343,7 +351,7 @@ def _by_beliefs(
     if answers.paradigm in asked.levels("paradigm"):
         asked = asked.part(asked.at("paradigm", answers.paradigm))
     rows = asked.part(asked["weight"] > 0)
-    scores, belief = by_role(rows, BET_OPTIONS), _own_values(answers, contrast.include)
+    scores, belief = by_role(rows, BET_OPTIONS), dict(_own_values(answers, contrast.include))
     held = [belief.get(pair, _UNKNOWN) for pair in rows["pair"]]
     known = [None if each == _UNKNOWN else each for each in held]
     own, authors = (

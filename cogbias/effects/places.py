@@ -46,7 +46,7 @@ class OrdersRead(NamedTuple):
     @property
     def alone(self) -> np.ndarray:
         "Whether the other order of a prompt was not read, shape (prompts,)."
-        return ~np.isin(np.arange(len(self.prompts)), self.pairs)
+        return np.bincount(self.pairs.ravel(), minlength=len(self.prompts)) == 0
 
     @property
     def locked(self) -> float:  # nan where no pair was read

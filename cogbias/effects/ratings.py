@@ -42,12 +42,13 @@ def _rating_rule(contrast: Contrast, rows: Rows, options: int) -> RatingRule:
     "How the ratings of every pair become one score."
 
     def numbers(default: float, *names: str) -> np.ndarray:
-        "A number for every pair: of its treatment item, from the first column that has one."
+        "A number for every pair, or one for all: of its treatment item, from the first column."
         found = np.full(len(rows), np.nan)
         for name in names:
             if name in rows:
                 found = np.where(np.isnan(found), rows[name].astype(float), found)
-        return np.where(np.isnan(found), default, found)
+        found = np.where(np.isnan(found), default, found)
+        return found[:1] if (found == found[:1]).all() else found
 
     def parameter(name: str, default: float = 0.0) -> np.ndarray:
         "A parameter of the metric, as it was published or as it should have been."
@@ -135,7 +136,7 @@ def rating(
     found = rating_effect(
         control,
         treatment,
-        rows["cluster"],
+        rows.code("cluster"),
         rule,
         measure,
         weight=weight,
@@ -163,7 +164,7 @@ def rating_gap(
     read_by_both = ~np.isnan(sum(control + treatment for control, treatment in answers)).any(axis=1)
     weight = _order_weights(contrast, one, read_by_both)
     return rating_difference(
-        *answers, one["cluster"], rule, measure, one.second_unit, weight=weight
+        *answers, one.code("cluster"), rule, measure, one.second_unit, weight=weight
     )
 
 

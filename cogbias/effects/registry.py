@@ -25,7 +25,7 @@ from cogbias.arrays import (
     read_pairs,
     read_prompts,
 )
-from ..stats.estimates import LEVEL, Estimate, joined, nothing, settled
+from ..stats.estimates import LEVEL, Estimate, is_dust, joined, nothing
 from ..tables import PACKAGE
 from ..tables.words import Status
 
@@ -86,12 +86,22 @@ def estimator_of(contrast: Contrast) -> Estimator:
     return estimators()[contrast.kind]
 
 
+_READ_BY = (
+    *("treatment", "control", "where", "include", "outcome", "score", "invalid", "fewest"),
+    "replication",
+)  # what of a contrast decides what is read
+
+
 def input_of(
     contrast: Contrast,  # what is compared
     answers: Answered,  # of one participant
 ) -> Rows:
     "What the estimator of a contrast reads."
-    return READS[estimator_of(contrast).reads](answers, contrast)
+    reads = estimator_of(contrast).reads
+    same = repr([reads, *(getattr(contrast, name) for name in _READ_BY)])
+    if same not in answers.read:
+        answers.read[same] = READS[reads](answers, contrast)
+    return answers.read[same]
 
 # %% ../../nbs/effects/01_registry.ipynb #df63deb3
 _EFFECT = ("estimate", "ci_low", "ci_high")
@@ -108,7 +118,7 @@ def plain_number(
     "A number as a table holds it."
     if isnan(value):
         return None
-    return float(settled(value) if free_of_dust else value)
+    return 0.0 if free_of_dust and is_dust(value) else float(value)
 
 
 def why_no_number(

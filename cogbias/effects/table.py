@@ -16,7 +16,6 @@ import pandas as pd
 
 from ..design import Contrast, Paradigm
 from cogbias.arrays import (
-    READ_OF_TRIALS,
     Answered,
     Layout,
     Rows,
@@ -38,7 +37,7 @@ from .places import orders_read, place_rows, with_doubt_about_places
 from .unread import rows_of_bounds, rows_of_readable_shares
 from .verdicts import decide
 from ..stats.estimates import joined
-from ..tables import EFFECTS, CogbiasError, is_empty
+from ..tables import EFFECTS, CogbiasError
 from ..tables.words import ARM, BY_METHOD
 
 # %% ../../nbs/effects/11_table.ipynb #1ff1d8e4
@@ -58,10 +57,9 @@ def _contrast_rows(
         free = {name: levels for name, levels in contrast.where.items() if name != factor}
         same = free == contrast.where
         whole = read if same else input_of(replace(contrast, where=free), answers)
-        for level in dict.fromkeys(whole[factor].tolist()):
-            if is_empty(level):
-                continue
-            groups[f"{factor}={level}"] = whole.part(whole.at(factor, level))
+        code, levels = whole.code(factor), whole.layout.code(factor)[1]
+        for number in pd.unique(code[code >= 0]):
+            groups[f"{factor}={levels[number]}"] = whole.part(code == number)
     rows = []
     for group, part in groups.items():
         found = found_by(contrast, part)
@@ -99,6 +97,8 @@ def _on_these_prompts(
 def _prompts_at_level(rows: Rows, factor: str, level: Any) -> Rows:
     "The prompts of one level of a factor, with their partners where the factor is empty."
     here, empty = rows.at(factor, level), rows.code(factor) < 0
+    if not empty.any():
+        return rows.part(here)
     read = here & (rows.n_valid > 0)
     paired = np.isin(rows.code("pair_id"), rows.code("pair_id")[read if read.any() else here])
     return rows.part(here | (empty & paired))  # of what was refused none is a partner
@@ -173,9 +173,11 @@ def answers_by_participant(
     drawn = (trials["method"] == "option_draw").to_numpy(bool)
     if drawn.any():
         trials = trials[~(drawn & trials.duplicated(["participant", "item_id"]).to_numpy())]
-    read = trials[trials.columns.intersection(READ_OF_TRIALS)]
+    known = trials["item_id"].isin(layout.row)
+    trials = trials if known.all() else trials[known]
+    every = answered(trials, layout)
     for name, places in sorted(trials.groupby("participant").indices.items()):
-        yield name, answered(read.iloc[places], layout)
+        yield name, every.part(places)
 
 
 def as_read(
@@ -192,9 +194,8 @@ def as_read(
 
 def _how_asked(trials: pd.DataFrame) -> dict[str, dict[str, Any]]:  # of every participant
     "In which arm, by which method and with which effort a participant answered."
-    first, found = trials.drop_duplicates("participant"), {}
-    efforts = first["effort"] if "effort" in first else [None] * len(first)
-    for participant, method, effort in zip(first["participant"], first["method"], efforts):
+    told, found = trials.reindex(columns=["participant", "method", "effort"]), {}
+    for participant, method, effort in told.drop_duplicates("participant").to_numpy():
         arm = participant.rpartition(ARM)[2].partition(BY_METHOD)[0] if ARM in participant else None
         effort = None if pd.isna(effort) else effort
         found[participant] = {"arm": arm, "asked_by": method, "effort": effort}
@@ -232,9 +233,9 @@ def effect_rows(
 def effects_table(
     rows: list[dict[str, Any]],  # from effect_rows, of any number of participants and paradigms
 ) -> pd.DataFrame:  # an effects table
-    "Rows as a table, checked."
+    "Rows as a table."
     kinds = {"replication": bool, "headline": bool, "n_people": "Int64"}
-    return EFFECTS.check(pd.DataFrame(rows, columns=EFFECTS.names).astype(kinds))
+    return pd.DataFrame(rows, columns=EFFECTS.names).astype(kinds)
 
 
 def estimate_effects(

@@ -49,9 +49,9 @@ def _right_sets(contrast: Contrast, rows: Rows, options: Sequence[str]) -> np.nd
     "Whether every set of roles is right, for every question; one without a right set is left out."
     truth = contrast.kind.removeprefix(_KIND_PREFIX)
     if truth in VALUE_TRUTHS:
-        return right_sets([value_correct_sets(truth)] * len(rows), options)
-    table = {kind: bet_correct_sets(kind, truth) for kind in rows.levels("kind")}
-    return right_sets([table[kind] for kind in rows["kind"]], options)
+        return np.tile(right_sets([value_correct_sets(truth)], options), (len(rows), 1))
+    sets = [bet_correct_sets(kind, truth) for kind in rows.layout.code("kind")[1]]
+    return right_sets(sets, options)[rows.code("kind")]
 
 
 def _role_scores(rows: Rows) -> tuple[pd.DataFrame, bool]:
@@ -62,7 +62,7 @@ def _role_scores(rows: Rows) -> tuple[pd.DataFrame, bool]:
     return by_role(rows, roles, normalised_scores(raw) if free else rows["p"]), free
 
 # %% ../../nbs/effects/06_thresholds.ipynb #6f5ffee2
-def _set_bars(rows: Rows, options: Sequence[str]) -> dict[str, Bar]:
+def _set_bars(rows: Rows, options: Sequence[str], truth: str) -> dict[str, Bar]:
     "What random sets, the best constant set and one for every type of bet score."
 
     def policies(part: Rows) -> dict[str, np.ndarray]:
@@ -79,7 +79,7 @@ def _set_bars(rows: Rows, options: Sequence[str]) -> dict[str, Bar]:
         }
 
     guess = rows["is_right"].mean(axis=1)
-    return bars_of(rows, ("a random set", guess), policies, "the best constant set")
+    return bars_of(rows, ("a random set", guess), policies, "the best constant set", truth)
 
 # %% ../../nbs/effects/06_thresholds.ipynb #54f0a6b3
 def _parts_of(rows: Rows) -> list[tuple[str, np.ndarray, np.ndarray]]:
@@ -96,13 +96,14 @@ def _judge_by_template(
 ) -> tuple[np.ndarray, list[tuple[str, Threshold]]]:
     "Credit of every question, nan where it is not judged; the thresholds of their templates."
     credit, tuned, right = np.full(len(rows), np.nan), [], rows["is_right"]
+    given = scores.to_numpy(float)
     templates = [(str(name), rows.at("template", name)) for name in rows.levels("template")]
     templates = templates or [("", np.ones(len(rows), bool))]
     for (template, here), (part, dev, test) in product(templates, _parts_of(rows)):
         dev, test = here & dev, here & test
-        chosen = choose_threshold(scores[dev], right[dev])
+        chosen = choose_threshold(given[dev], right[dev])
         if chosen.n and test.any():
-            credit[test] = set_credit(scores[test], right[test], chosen.tau)
+            credit[test] = set_credit(given[test], right[test], chosen.tau)
             tuned.append((" of ".join(filter(None, [part, template])), chosen))
     return credit, tuned
 
@@ -145,7 +146,7 @@ def threshold_accuracy(
         none = "no template has both development and test questions that count"
         return nothing("insufficient", none, method="tuned threshold")
     part, credit = judged.part(at).having(), credit[at]
-    every = _set_bars(part, scores.columns)
+    every = _set_bars(part, scores.columns, contrast.kind)
     answers = RightAnswers(part, credit)
     found = answers.share_against(every["guessing"])
     detail = joined(

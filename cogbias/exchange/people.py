@@ -71,7 +71,7 @@ def read_people(
         is_there = isinstance(error, ValueError)
         why = f"{first_line(error)}; save it as CSV in UTF-8" if is_there else "no such file"
         raise CogbiasError(f"{source}: {why}") from None
-    cells = table.apply(lambda column: column.str.strip())
+    cells = table.rename(columns=str.strip).apply(lambda column: column.str.strip())
     if {"trial_type", "trial_index"} <= {*cells}:
         return PeopleTable("jsPsych", cells)
     if not cells[1:2].map(lambda cell: "ImportId" in cell).any(axis=None):

@@ -33,12 +33,6 @@ class PublishedPair:
     dominated: bool | None = None  # of a decoy: whether it is worse than the target in everything
     remark: str = ""  # what a reader should know of it
 
-    def role_of(self, label: str) -> str:
-        "The role of an option."
-        if self.roles is not None:
-            return self.roles[label]
-        return "target" if label == self.target else "other"
-
     @property
     def stratum(self) -> str:
         "Choices and numbers differ in their units, so they are never averaged."

@@ -142,12 +142,12 @@ def right_sets(
 # %% ../../nbs/stats/10_bets.ipynb #7d0d1d05
 def set_credit(
     # one row per question, one column per option, on the scale of the threshold
-    scores: pd.DataFrame,
+    scores: np.ndarray | pd.DataFrame,
     right: np.ndarray,  # from `right_sets`; a question without a right set is left out
     tau: float | np.ndarray,  # threshold, or several; an option must exceed it
 ) -> np.ndarray:  # 1 or 0 per question, for each threshold; nan where left out or unanswered
     "Whether the set of options above a threshold is a right one."
-    given = scores.to_numpy(float)
+    given = np.asarray(scores, float)
     number = (given > np.expand_dims(tau, (-2, -1))) @ (1 << np.arange(given.shape[1]))
     counted = ~np.isnan(given).any(axis=1) & right.any(axis=1)
     return np.where(counted, right[np.arange(len(given)), number], nan)
@@ -169,7 +169,8 @@ _GRID_OF_THRESHOLDS = np.arange(101) / 100
 
 
 def choose_threshold(
-    scores: pd.DataFrame,  # development questions: one row each, one column per option, in [0, 1]
+    # development questions: one row each, one column per option, in [0, 1]
+    scores: np.ndarray | pd.DataFrame,
     right: np.ndarray,  # from `right_sets`; a question without a right set is left out
 ) -> Threshold:
     "The median of the thresholds that do best on development questions."

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Columns', 'FEWEST_FOR_AN_INTERVAL', 'FEWEST_FOR_A_CLAIM', 'segment_means', 'CodedDifferences', 'kept_clusters',
-           'coded_differences', 'combine_strata', 'weight_of_strata', 'number_of_strata', 'Blocks', 'cluster_blocks',
+           'coded_differences', 'combine_strata', 'weight_of_strata', 'numbered', 'Blocks', 'cluster_blocks',
            'over_blocks', 'stratified_cluster_t']
 
 # %% ../../nbs/stats/01_clusters.ipynb #091c45f1
@@ -119,25 +119,24 @@ def weight_of_strata(
     return {name: weight for name, weight in weights.items() if weight != 0}
 
 
-def number_of_strata(
-    names: Iterable,  # of the stratum of every row
-    weight: Mapping,  # from `weight_of_strata`
+def numbered(
+    names: Iterable,  # of the stratum or cluster of every row
+    known: Iterable,  # the same names, each once, in order
 ) -> np.ndarray:  # shape (rows,)
-    "The number of the stratum of every row, in the order of the weights; -1 where it has none."
-    number = {name: place for place, name in enumerate(weight)}
+    "The place among those known of the name of every row; -1 where it is not among them."
+    number = {name: place for place, name in enumerate(known)}
     return np.array([number.get(name, -1) for name in names], int)
 
 # %% ../../nbs/stats/01_clusters.ipynb #4392e46b
 def _block_of_stratum(stratum: np.ndarray, cluster: np.ndarray, strata: int) -> np.ndarray:
     "Number of the block of every stratum."
-    from scipy.sparse.csgraph import connected_components
-
     clusters = int(cluster.max(initial=-1)) + 1
     if clusters == len(cluster):  # no cluster lies in two strata
         return np.arange(strata)
-    holds = np.zeros((strata, clusters))
-    holds[stratum, cluster] = 1.0
-    return connected_components(holds @ holds.T)[1]
+    holds = np.zeros((strata, clusters), bool)
+    holds[stratum, cluster] = True
+    reached = np.linalg.matrix_power(holds @ holds.T, strata)  # over so many shared clusters
+    return np.unique(reached.argmax(axis=1), return_inverse=True)[1]
 
 # %% ../../nbs/stats/01_clusters.ipynb #87cd26be
 class Blocks(NamedTuple):
@@ -160,10 +159,11 @@ def cluster_blocks(
 ) -> Blocks:
     "Strata gathered into blocks that share no cluster."
     weight_of = weight_of_strata(differences["stratum"], weights)
-    stratum = number_of_strata(differences["stratum"], weight_of)
+    stratum = numbered(differences["stratum"], weight_of)
     used = stratum >= 0
     stratum, weight = stratum[used], np.array(list(weight_of.values()), float)
-    cluster = pd.factorize(np.asarray(differences["cluster"])[used])[0]
+    named = np.asarray(differences["cluster"])[used].tolist()
+    cluster = numbered(named, dict.fromkeys(named))
     clusters = np.bincount(stratum, minlength=len(weight))  # of every stratum
     block_of = _block_of_stratum(stratum, cluster, len(weight))
     block = np.zeros(cluster.max(initial=-1) + 1, int)

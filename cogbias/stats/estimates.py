@@ -90,13 +90,16 @@ def cut_at(
     )
 
 # %% ../../nbs/stats/00_estimates.ipynb #0a6f47cc
+_NORMAL = NormalDist()
+
+
 def critical_value(
     df: float = nan,  # degrees of freedom; nan: normal
     level: float = LEVEL,  # coverage, between 0 and 1
 ) -> float:  # in standard errors
     "Half-width of an interval."
     if not isfinite(df):
-        return NormalDist().inv_cdf((1 + level) / 2)
+        return _NORMAL.inv_cdf((1 + level) / 2)
     from scipy.special import stdtrit
 
     return float(stdtrit(df, (1 + level) / 2))

@@ -32,13 +32,16 @@ def _segment_medians(
     segments: int,  # how many there are
 ) -> np.ndarray:  # nan for a segment without a number, shape (segments,)
     "Weighted median of every segment, at the middle of the gap where one lies exactly there."
-    found, ends = np.full(segments, nan), np.cumsum(np.bincount(segment, minlength=segments))
-    for number, at in enumerate(np.split(np.lexsort((values, segment)), ends[:-1])):
-        if len(at):
-            share = np.cumsum(weights[at]) / weights[at].sum()
-            first = np.searchsorted(share, 0.5 - 1e-12)
-            last = np.searchsorted(share, 0.5 + 1e-12, side="right")
-            found[number] = (values[at[first]] + values[at[min(last, len(at) - 1)]]) / 2
+    found, size = np.full(segments, nan), np.bincount(segment, minlength=segments)
+    order, there = np.lexsort((values, segment)), np.flatnonzero(size)
+    ends = np.cumsum(size)[there]
+    sums = np.cumsum(weights[order])
+    total = np.diff(sums[ends - 1], prepend=0.0)
+    middle = sums[ends - 1] - total / 2
+    first = np.searchsorted(sums, middle - 1e-12 * total)
+    last = np.searchsorted(sums, middle + 1e-12 * total, side="right")
+    places = order[first], order[np.minimum(last, ends - 1)]
+    found[there] = sum(values[each] for each in places) / 2
     return found
 
 # %% ../../nbs/stats/07_numbers.ipynb #09be57ca
@@ -46,18 +49,15 @@ def _deltas(
     value: np.ndarray, weight: np.ndarray, treated: np.ndarray, code: np.ndarray, groups: int
 ) -> np.ndarray:
     "Cliff's delta of every cluster."
-    found = np.full(groups, nan)
-    for cluster in np.unique(code):
-        ours, theirs = (np.flatnonzero((code == cluster) & side) for side in (treated, ~treated))
-        theirs = theirs[np.argsort(value[theirs])]
-        below = np.append(0.0, np.cumsum(weight[theirs]))
-        less, no_more = (
-            below[np.searchsorted(value[theirs], value[ours], side=side)]
-            for side in ("left", "right")
-        )
-        above = below[-1] - no_more
-        found[cluster] = weight[ours] @ (less - above) / (weight[ours].sum() * below[-1])
-    return np.clip(found, -1, 1)
+    known, rank = np.unique(value, return_inverse=True)
+    place = code * (len(known) + 1) + rank  # of clusters in a row, and of values within each
+    theirs = np.bincount(place[~treated], weight[~treated], groups * (len(known) + 1))
+    theirs = theirs.reshape(groups, -1)
+    below = np.cumsum(theirs, axis=1)
+    total = below[:, -1]
+    towards = (2 * below - theirs - total[:, None]).ravel()[place]
+    won = np.bincount(code, np.where(treated, weight * towards, 0.0), groups)
+    return np.clip(won / (np.bincount(code, weight * treated, groups) * total), -1, 1)
 
 
 class _Measure(NamedTuple):

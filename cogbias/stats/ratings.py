@@ -128,8 +128,8 @@ def expected_scores(
 ) -> np.ndarray:  # one expected score per pair, nan where a distribution is missing, shape (n,)
     "Expected score of two independent answers with known distributions."
     p, q = np.asarray(control, float), np.asarray(treatment, float)
-    tables = score_tables(rule, measure)
-    return ((p[:, :, None] * tables).sum(axis=1) * q).sum(axis=1)
+    tables = np.broadcast_to(score_tables(rule, measure), (len(p), rule.options, rule.options))
+    return np.einsum("ni,nij,nj->n", p, tables, q)
 
 # %% ../../nbs/stats/13_ratings.ipynb #2475b647
 def _furthest_scores(
@@ -174,11 +174,12 @@ def _range_of_mean(
     control: np.ndarray, tables: np.ndarray, weight: np.ndarray
 ) -> tuple[float, float]:
     "How low and how high the mean could be, given the control ratings."
-    known = ~np.isnan(control).any(axis=1)
+    lost = np.isnan(control).any(axis=1)
     ends = []
     for worst in (np.min, np.max):
-        reached = (np.nan_to_num(control) * worst(tables, axis=2)).sum(axis=1)
-        ends.append(weight @ np.where(known, reached, worst(tables, axis=(1, 2))) / weight.sum())
+        by_control = worst(tables, axis=2)  # over the treatment ratings
+        reached = (control * by_control).sum(axis=1)
+        ends.append(weight @ np.where(lost, worst(by_control, axis=1), reached) / weight.sum())
     return float(ends[0]), float(ends[1])
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from cogbias.stats.adjusted import clusters_are_contrasts
-from cogbias.stats.clusters import Columns, cluster_blocks, number_of_strata, weight_of_strata
+from cogbias.stats.clusters import Columns, cluster_blocks, numbered, weight_of_strata
 from cogbias.stats.estimates import settled
 
 
@@ -73,7 +73,7 @@ def sign_flip(
     "Two-sided sign-flip test that every cluster difference is centred at 0."
     names = list(stratum)
     weight_of = weight_of_strata(names, weights)
-    code = number_of_strata(names, weight_of)
+    code = numbered(names, weight_of)
     value, code = np.asarray(difference, float)[code >= 0], code[code >= 0]
     weight = np.array(list(weight_of.values()), float)
     size = np.bincount(code, minlength=len(weight))
