@@ -22,7 +22,7 @@ from cogbias.stats.clusters import (
     segment_means,
     stratified_cluster_t,
 )
-from .estimates import Estimate
+from .estimates import EQUAL, Estimate
 
 # %% ../../nbs/stats/07_numbers.ipynb #72281148
 def _segment_medians(
@@ -38,8 +38,8 @@ def _segment_medians(
     sums = np.cumsum(weights[order])
     total = np.diff(sums[ends - 1], prepend=0.0)
     middle = sums[ends - 1] - total / 2
-    first = np.searchsorted(sums, middle - 1e-12 * total)
-    last = np.searchsorted(sums, middle + 1e-12 * total, side="right")
+    first = np.searchsorted(sums, middle - EQUAL * total)
+    last = np.searchsorted(sums, middle + EQUAL * total, side="right")
     places = order[first], order[np.minimum(last, ends - 1)]
     found[there] = sum(values[each] for each in places) / 2
     return found
