@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent.parent / "cogbias"
-BUDGET = {"nodes": 299_990, "functions": 2_378, "raises": 335}
+BUDGET = {"nodes": 299_990, "functions": 2_378, "raises": 336}
 
 
 def is_docstring(node: ast.stmt) -> bool:

@@ -376,14 +376,15 @@ def function_participant(
     if not callable(function):
         raise CogbiasError(f"{as_given(function)} cannot be called; give a function")
     model = function_name(function, name)
+    if revision is not None and not (isinstance(revision, str) and revision.strip()):
+        raise CogbiasError(f"revision {revision!r:.60}: must be a text, such as '2'")
     check_settings(f"function/{model}", FunctionSettings, settings, "has no setting {name!r}")
     taken = taken_by(function, model)
     if settings.get("temperature") is not None and "temperature" not in taken.by_name:
         raise CogbiasError(
             f"function/{model} takes no temperature; add a parameter of that name, or leave it out"
         )
-    own = {"revision": None if revision is None else str(revision), "taken": taken}
-    own |= {"run": run if revision is None else None}
+    own = {"revision": revision, "run": None if revision else run, "taken": taken}
     own |= {"model": model, "function": function}
     return FunctionParticipant(**own, **settings)
 

@@ -131,9 +131,9 @@ def bars_of(
         return found
 
     known = rows.layout.once((constant, truth, whole.item.tobytes()), best)
-    known = {name: (words, score[here]) for name, (words, score) in known.items()}
-    told = {"guessing": guess, **known}.items()
-    return {name: Bar(*each, question_mean(rows, each[1])) for name, each in told}
+    told = {name: (words, score[here]) for name, (words, score) in known.items()}
+    every = {"guessing": guess} | told
+    return {name: Bar(*each, question_mean(rows, each[1])) for name, each in every.items()}
 
 
 def _by_order_of_things(rows: Rows) -> dict[str, np.ndarray]:

@@ -86,10 +86,10 @@ def estimator_of(contrast: Contrast) -> Estimator:
     return estimators()[contrast.kind]
 
 
-_READ_BY = (
-    *("treatment", "control", "where", "include", "outcome", "score", "invalid", "fewest"),
-    "replication",
-)  # what of a contrast decides what is read
+_NOT_READ_BY = (
+    *("measure", "title", "kind", "weights", "cells", "by", "these_prompts", "direction"),
+    *("sense", "unit", "note", "smallest"),
+)  # what of a contrast has no part in what is read
 
 
 def input_of(
@@ -98,7 +98,7 @@ def input_of(
 ) -> Rows:
     "What the estimator of a contrast reads."
     reads = estimator_of(contrast).reads
-    same = repr([reads, *(getattr(contrast, name) for name in _READ_BY)])
+    same = f"{reads} {vars(contrast) | dict.fromkeys(_NOT_READ_BY)}"
     if same not in answers.read:
         answers.read[same] = READS[reads](answers, contrast)
     return answers.read[same]

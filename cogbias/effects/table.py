@@ -233,9 +233,9 @@ def effect_rows(
 def effects_table(
     rows: list[dict[str, Any]],  # from effect_rows, of any number of participants and paradigms
 ) -> pd.DataFrame:  # an effects table
-    "Rows as a table."
+    "Rows as a table, checked."
     kinds = {"replication": bool, "headline": bool, "n_people": "Int64"}
-    return pd.DataFrame(rows, columns=EFFECTS.names).astype(kinds)
+    return EFFECTS.check(pd.DataFrame(rows, columns=EFFECTS.names).astype(kinds))
 
 
 def estimate_effects(

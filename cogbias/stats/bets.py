@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 # %% ../../nbs/stats/10_bets.ipynb #33689040
 VALUE_OPTIONS = ("high", "low", "same")
@@ -141,8 +142,7 @@ def right_sets(
 
 # %% ../../nbs/stats/10_bets.ipynb #7d0d1d05
 def set_credit(
-    # one row per question, one column per option, on the scale of the threshold
-    scores: np.ndarray | pd.DataFrame,
+    scores: ArrayLike,  # a row per question, a column per option, on the scale of the threshold
     right: np.ndarray,  # from `right_sets`; a question without a right set is left out
     tau: float | np.ndarray,  # threshold, or several; an option must exceed it
 ) -> np.ndarray:  # 1 or 0 per question, for each threshold; nan where left out or unanswered
@@ -169,8 +169,7 @@ _GRID_OF_THRESHOLDS = np.arange(101) / 100
 
 
 def choose_threshold(
-    # development questions: one row each, one column per option, in [0, 1]
-    scores: np.ndarray | pd.DataFrame,
+    scores: ArrayLike,  # development questions: a row each, a column per option, in [0, 1]
     right: np.ndarray,  # from `right_sets`; a question without a right set is left out
 ) -> Threshold:
     "The median of the thresholds that do best on development questions."

@@ -135,7 +135,8 @@ def _block_of_stratum(stratum: np.ndarray, cluster: np.ndarray, strata: int) -> 
         return np.arange(strata)
     holds = np.zeros((strata, clusters), bool)
     holds[stratum, cluster] = True
-    reached = np.linalg.matrix_power(holds @ holds.T, strata)  # over so many shared clusters
+    # strata that share a cluster, then those that a chain of such strata joins
+    reached = np.linalg.matrix_power(holds @ holds.T, strata)
     return np.unique(reached.argmax(axis=1), return_inverse=True)[1]
 
 # %% ../../nbs/stats/01_clusters.ipynb #87cd26be

@@ -128,8 +128,7 @@ def expected_scores(
 ) -> np.ndarray:  # one expected score per pair, nan where a distribution is missing, shape (n,)
     "Expected score of two independent answers with known distributions."
     p, q = np.asarray(control, float), np.asarray(treatment, float)
-    tables = np.broadcast_to(score_tables(rule, measure), (len(p), rule.options, rule.options))
-    return np.einsum("ni,nij,nj->n", p, tables, q)
+    return np.einsum("ni,nij,nj->n", p, score_tables(rule, measure), q)
 
 # %% ../../nbs/stats/13_ratings.ipynb #2475b647
 def _furthest_scores(

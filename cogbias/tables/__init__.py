@@ -185,9 +185,12 @@ def plain_value(
         return value.item()
     if isinstance(value, (np.ndarray, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
         return plain_value(value.tolist())
-    if isinstance(value, Mapping):
-        return {key: plain_value(each) for key, each in value.items()}
-    return type(value)(map(plain_value, value)) if type(value) in (list, tuple) else value
+    try:
+        if isinstance(value, Mapping):
+            return {key: plain_value(each) for key, each in value.items()}
+        return type(value)(map(plain_value, value)) if type(value) in (list, tuple) else value
+    except RecursionError:  # who reads it says that it is too deep
+        return value
 
 
 def kind_of(
