@@ -43,8 +43,6 @@ class Layout:
     ) -> None:
         options = items["options"].tolist() if "options" in items else [()] * len(items)
         plain = items.drop(columns=_NOT_READ, errors="ignore")
-        texts = [name for name in plain.columns if pd.api.types.is_string_dtype(plain[name])]
-        plain = plain.astype(dict.fromkeys(texts, object))
         self.columns = {name: plain[name].to_numpy() for name in plain}
         self.row = {item_id: row for row, item_id in enumerate(items["item_id"])}
         self.labels = [tuple(each["label"] for each in shown) for shown in options]
@@ -206,14 +204,15 @@ _BY_TRIAL = ("item", "p", "ok", "mass", "value", "exact", "logits", "person")
 # %% ../nbs/05_arrays.ipynb #d73bea4f
 def _by_place(said: list, layout: Layout, item: np.ndarray, empty: float) -> np.ndarray:
     "Numbers by label as an array by place, shape (trials, options)."
-    found = np.full((len(item), layout.role.shape[1]), empty)
-    for trial, (numbers, row) in enumerate(zip(said, item.tolist())):
-        if numbers:
-            shown = layout.labels[row]
+    found, none = [], [empty] * layout.role.shape[1]
+    for numbers, row in zip(said, item.tolist()):
+        told, shown = none, layout.labels[row]
+        if isinstance(numbers, dict):
             same = (*numbers,) == shown
             told = numbers.values() if same else (numbers.get(label, empty) for label in shown)
-            found[trial, : len(shown)] = [*told]
-    return found
+            told = [*told, *none[len(shown) :]]
+        found += told
+    return np.array(found, float).reshape(len(item), len(none))
 
 
 def answered(
@@ -228,7 +227,7 @@ def answered(
     ok = (trials["status"] == "ok").to_numpy(bool)
     told = zip(ok, trials["p"].tolist(), trials["choice"].tolist())
     said = [
-        (p if isinstance(p, dict) else {choice: 1.0}) if read else {} for read, p, choice in told
+        (p if isinstance(p, dict) else {choice: 1.0}) if read else None for read, p, choice in told
     ]
     raw = trials["logits"].tolist() if "logits" in trials else [None] * len(item)
     p = _by_place(said, layout, item, 0.0)
@@ -244,7 +243,7 @@ def answered(
         mass,
         np.where(p.sum(axis=1) > 0, expected, number),  # a number in words has no option
         trials["method"].isin(EXACT).to_numpy(bool),
-        _by_place([each if isinstance(each, dict) else {} for each in raw], layout, item, np.nan),
+        _by_place(raw, layout, item, np.nan),
         layout.column("answered_by")[item] if "answered_by" in layout else np.full(len(item), None),
     )
 
@@ -319,29 +318,33 @@ class Rows:
     @cached_property
     def second_unit(self) -> np.ndarray | None:  # None: there is none
         "Number of what crosses the clusters; a row without it stands for its cluster, shape (n,)."
-        units = np.full(len(self), None, object)
-        for name in [each for each in ("crossed", "answered_by") if each in self]:
-            units = np.where(pd.isna(self[name]), units, self[name])
-        empty = pd.isna(units)
-        if empty.all():
-            return None
-        own = [f"cluster {name}" for name in self["cluster"]]
-        return np.unique(np.where(empty, own, units).astype(str), return_inverse=True)[1]
+        unit, known = self.code("cluster"), [self.layout.code("cluster")[1]]
+        for name in ("crossed", "answered_by"):
+            if name not in self.own:
+                code = self.code(name)
+                unit = np.where(code < 0, unit, code + sum(map(len, known)))
+                known.append(self.layout.code(name)[1])
+        return None if (unit < len(known[0])).all() else unit
 
-    @property
+    @cached_property
     def prompts(self) -> np.ndarray:
         "The items that the rows rest on, each once; those of their partners too."
         here = np.zeros(len(self.layout), bool)
         here[self.item] = here[self.own.get("partner", self.item)] = True
         return np.flatnonzero(here)
 
-    @property
-    def n_people(self) -> int | None:
-        "How many people answered these prompts; None of a model."
-        if "answered_by" not in self.layout:
-            return None
-        found = self.of.person[np.isin(self.of.item, self.prompts)]
-        return pd.Series(found).nunique() or None
+    @cached_property
+    def counts(self) -> dict[str, int | None]:
+        "Items, people (None of a model), answers and readable answers that the rows rest on."
+        asked, people = self.prompts, None
+        if "answered_by" in self.layout:
+            people = pd.Series(self.of.person[np.isin(self.of.item, asked)]).nunique() or None
+        return {
+            "n_items": np.count_nonzero(np.bincount(self.layout.prompt[asked])),
+            "n_people": people,
+            "n_trials": int(self.of.n_trials[asked].sum()),
+            "n_valid": int(self.of.n_valid[asked].sum()),
+        }
 
 # %% ../nbs/05_arrays.ipynb #47795852
 def asked_rows(

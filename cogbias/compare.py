@@ -8,7 +8,6 @@ __all__ = ['DIFFERENCES', 'RANKS', 'FAMILIAR', 'Comparison', 'with_shown_names',
 
 # %% ../nbs/10_compare.ipynb #cc8787de
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import combinations
@@ -148,7 +147,7 @@ def _difference(paradigm: Paradigm, of: Mapping[str, Answered]) -> dict[str, Any
     if people:
         return row | _from_people(paradigm, of)
     found = _gap(contrast, [*parts.values()])
-    found = replace(found, p_value=max(found.p_value, least_p_of_signs(found.n_clusters)))
+    found = found._replace(p_value=max(found.p_value, least_p_of_signs(found.n_clusters)))
     row |= {name: getattr(found, name) for name in _FIELDS}
     if np.isnan(found.estimate):
         return row

@@ -6,6 +6,7 @@
 __all__ = ['bar', 'end_with_parent', 'interrupts_held', 'lost_words', 'spread']
 
 # %% ../nbs/08_executors.ipynb #4c0e809b
+import gc
 import logging
 import os
 import signal
@@ -95,6 +96,7 @@ def interrupts_held() -> Iterator[None]:
 def _work_off(pipe: connection.Connection) -> None:
     "What a worker does: one task after the other, until there is none."
     end_with_parent()
+    gc.freeze()  # what was imported stays, and need not be looked through again and again
     with suppress(EOFError, OSError):  # nobody waits for it any more
         while (given := pipe.recv()) is not None:
             work, task, hands = given

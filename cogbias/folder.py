@@ -672,7 +672,7 @@ def request_for(
     who: Participant,  # who is asked
     list_id: str,  # what, from list_of or keep_items
     method: str,  # one of METHODS
-    seed: int = 0,  # of the study
+    seed: int,  # of the study
     repeats: int = 1,  # answers per prompt
     valid_answers: int | None = None,  # readable answers per group, in place of repeats
     attempts: int = 1,  # prompts put for them at the most, as a multiple
@@ -720,8 +720,8 @@ def keep_request(
     run: int,  # from begin_run
     made: StoredRequest,  # from request_for
     who: Participant,
-    extractor: Participant | None = None,
-    files: Mapping[str, str] = {},
+    extractor: Participant | None,
+    files: Mapping[str, str],
 ) -> None:
     "Write down a request."
     extracts, people = None, [who]

@@ -18,7 +18,13 @@ from cogbias.stats.proportions import (
     weighted_proportions,
     wilson,
 )
-from cogbias.stats.ratings import RatingRule, m_scores, rating_effect, rating_scores
+from cogbias.stats.ratings import (
+    RatingRule,
+    m_scores,
+    rating_effect,
+    rating_scores,
+    score_tables,
+)
 from cogbias.stats.repeated_measures import concordance, contrasts_against_base, variation
 from cogbias.stats.signal_detection import CELLS, signal_detection_shift
 from cogbias.stats.standardised import cohens_d, group_summary
@@ -194,7 +200,7 @@ def test_malberg_m(entry):
     scaled = rating_scores(control, treatment, rule, "scaled")
     assert (np.sign(scaled) == np.sign(expected)).all()
     answers = (np.eye(rule.options)[np.asarray(each, int)] for each in (control, treatment))
-    close(rating_effect(*answers, range(6), rule).estimate, expected.mean(), tol)
+    close(rating_effect(*answers, range(6), score_tables(rule)).estimate, expected.mean(), tol)
 
 
 @use("cohens_d_mtcars")

@@ -81,9 +81,9 @@ def test_random_clusters_agree(seed):
 
 
 def test_random_ratings_agree():
-    rng, rule = np.random.default_rng(3), RatingRule(11)
-    null = float(score_tables(rule, "m").mean())
+    rng, tables = np.random.default_rng(3), score_tables(RatingRule(11), "m")
+    null = float(tables.mean())
     for _ in range(100):
         clusters = rng.integers(6, 30)
         ratings = np.eye(11)[rng.integers(0, 11, (2, clusters))]
-        assert agrees(rating_effect(*ratings, np.arange(clusters), rule), null)
+        assert agrees(rating_effect(*ratings, np.arange(clusters), tables), null)

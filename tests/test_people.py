@@ -22,7 +22,7 @@ from cogbias.exchange.experiment import lists_of
 from cogbias.exchange.people import SAMPLES, _key, answers, names_of_items, read_answers
 from cogbias.folder import Folder, items, kept_notes, requests
 from cogbias.stats.crossed import crossed_difference
-from cogbias.stats.ratings import RatingRule, Side, rating_effect_of_people
+from cogbias.stats.ratings import RatingRule, Side, rating_effect_of_people, score_tables
 from cogbias.tables import CogbiasError, shipped
 
 FRAMING = "classic/framing"
@@ -389,7 +389,8 @@ def ratings_drawn(rng, people, wordings):
     latent = level + effect * treated + rng.normal(size=len(person))
     rating = np.eye(7)[np.clip(np.rint(latent), 0, 6).astype(int)]
     sides = [Side(rating[at], wording[at], person[at]) for at in (~treated, treated)]
-    return rating_effect_of_people(*sides, np.arange(wordings), RatingRule(7), "shift")
+    tables = score_tables(RatingRule(7), "shift")
+    return rating_effect_of_people(*sides, np.arange(wordings), tables, "shift")
 
 
 def ratings_covered(people, wordings, draws):

@@ -12,6 +12,7 @@ __all__ = ['ARCHITECTURES', 'ENCODERS', 'TRAINED_HERE', 'RECORD', 'PRETRAINING_R
 import math
 import re
 import threading
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -385,9 +386,7 @@ def score_pairs(
     source: str = "encoder",  # who is asked, for messages
 ) -> np.ndarray:  # [texts], 64 bits
     "Score of each text."
-    known: dict[str, Scored] = {}
-    for found in scored_batches(model, tokenizer, texts, batch_size, source):
-        known |= found
+    known = ChainMap(*scored_batches(model, tokenizer, texts, batch_size, source))
     return np.array([known[text].score for text in texts])
 
 # %% ../../nbs/backends/encoder.ipynb #226410a8

@@ -257,7 +257,7 @@ Device = Annotated[str, Setting("auto, cpu, cuda, cuda:1, mps", "the name of a d
 
 def precision(
     folder: Path,  # holds config.json
-    device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
+    device: str,  # auto, cpu, cuda, cuda:1, mps
     dtype: str = "auto",  # one of PRECISIONS
 ) -> str:  # float32, bfloat16 or float16
     "The precision in which a model is computed."

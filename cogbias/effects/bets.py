@@ -37,7 +37,7 @@ _OF_QUESTION = "cluster", "crossed", "layout", "template"  # what tells publishe
 
 def _are_published_questions(rows: Rows) -> bool:
     "Whether these are the published questions and no others."
-    return list(rows.levels("item_set")) == ["published"]
+    return bool(rows.at("item_set", "published").all())
 
 
 def _question_of_each_prompt(rows: Rows) -> np.ndarray:
@@ -167,7 +167,7 @@ def _mean_over_crossed_things(
     "Mean of a score of every question, with both things of a question resampled."
     units = rows.code("cluster"), rows.second_unit
     found = crossed_mean(score, *units, None, ends, null, unit="probability")
-    return replace(cut_at(found, *ends, "end"), status=found.status)
+    return cut_at(found, *ends)._replace(status=found.status)
 
 
 class RightAnswers(NamedTuple):
@@ -182,7 +182,7 @@ class RightAnswers(NamedTuple):
         if self.as_published:
             many = len(self.credit)
             tested = z_against_chance(int(self.credit.sum()), many, bar.height)
-            return replace(tested, n_clusters=many)
+            return tested._replace(n_clusters=many)
         if not _are_published_questions(self.rows):
             return None
         credit = _over_orders(self.rows, self.credit)
@@ -196,8 +196,8 @@ class RightAnswers(NamedTuple):
             found = _mean_over_crossed_things(self.rows, self.credit - bar.score, ends, 0.0)
         else:
             ends = ("estimate", "ci_low", "ci_high")
-            found = replace(found, **{name: getattr(found, name) - height for name in ends})
-        return replace(found, unit=ACCURACY_GAIN)
+            found = found._replace(**{name: getattr(found, name) - height for name in ends})
+        return found._replace(unit=ACCURACY_GAIN)
 
     def share_against(self, bar: Bar, gain: Estimate | None = None) -> Estimate:
         "The share of right answers, with the test of its gain over a bar."
@@ -205,11 +205,7 @@ class RightAnswers(NamedTuple):
             return found
         share = _mean_over_crossed_things(self.rows, self.credit, (0.0, 1.0), bar.height)
         gain = gain or self.gain_over(bar)
-        return replace(share, p_value=gain.p_value, p_method=gain.p_method)
-
-    def held_against(self, bar: Bar, unit: str) -> Estimate:
-        "The gain over a bar, or the share of right answers, by the unit."
-        return self.gain_over(bar) if unit == ACCURACY_GAIN else self.share_against(bar)
+        return share._replace(p_value=gain.p_value, p_method=gain.p_method)
 
 # %% ../../nbs/effects/05_bets.ipynb #1642d8d1
 _MAIN_BAR = {
@@ -229,23 +225,24 @@ def rows_beside(
     part: Rows,  # answered questions
     every: Mapping[str, Bar],
     answers: RightAnswers,  # to these questions
+    known: Mapping[str, Estimate],  # name of a bar -> what was held against it
 ) -> dict[str, Estimate]:
     "Every bar with the test against it; the share itself where the estimate is a gain."
-    known, found = {"n_clusters": len(part.levels("cluster"))}, {}
-    gains = {name: answers.gain_over(bar) for name, bar in every.items()}
+    told, found = {"n_clusters": len(part.levels("cluster"))}, {}
+    gains = {name: known.get(name) or answers.gain_over(bar) for name, bar in every.items()}
     if contrast.unit == ACCURACY_GAIN:
         share = answers.share_against(every["guessing"], gains["guessing"])
-        told = joined("share of right answers, tested against guessing", share.detail)
-        found["share"] = replace(share, detail=told)
+        detail = joined("share of right answers, tested against guessing", share.detail)
+        found["share"] = share._replace(detail=detail)
         if "probability" in part:
-            known |= {"target": "F"}
+            told |= {"target": "F"}
             mean = question_mean(part, part["probability"])
             method = "mean probability"
-            found["probability"] = Estimate(mean, method=method, detail=_IF_DRAWN, **known)
+            found["probability"] = Estimate(mean, method=method, detail=_IF_DRAWN, **told)
     for name, bar in every.items():
         gain = gains[name]
-        known |= {"target": gain.target, "p_value": gain.p_value, "p_method": gain.p_method}
-        found[name] = Estimate(bar.height, method="policy", detail=bar.words, **known)
+        told |= {"target": gain.target, "p_value": gain.p_value, "p_method": gain.p_method}
+        found[name] = Estimate(bar.height, method="policy", detail=bar.words, **told)
     return found
 
 
@@ -256,7 +253,9 @@ def accuracy(
     "Share of right answers, alone or beyond what is had for nothing."
     part, published = rows.part(rows["weight"] > 0), contrast.kind == "z_against_chance"
     every, answers = bars(contrast, part), RightAnswers(part, part["score"], published)
-    found = answers.held_against(every[_MAIN_BAR[contrast.kind]], contrast.unit)
+    main = _MAIN_BAR[contrast.kind]
+    held = answers.gain_over if contrast.unit == ACCURACY_GAIN else answers.share_against
+    found = held(every[main])
     detail = joined(
         f"{answers.credit.sum():.0f} of {len(part)} right"
         if published
@@ -267,8 +266,10 @@ def accuracy(
         "" if published else prompts_left_out(rows, part),
     )
     beyond_type = contrast.kind == "beyond_type"  # its bars are the headline's
-    beside = dict if beyond_type else partial(rows_beside, contrast, part, every, answers)
-    return Found(replace(found, detail=detail), rows, beside)
+    beside = (
+        dict if beyond_type else partial(rows_beside, contrast, part, every, answers, {main: found})
+    )
+    return Found(found._replace(detail=detail), rows, beside)
 
 
 _ALL_RIGHT = (
@@ -293,7 +294,7 @@ def _paired_difference(rows: Rows, first: np.ndarray, second: np.ndarray, what: 
         return _mean_over_crossed_things(rows, first - second, (-1.0, 1.0), 0.0)
     pair = [_over_orders(rows, each) for each in (first, second)]
     found = shared_difference(*pair, *_things_of_questions(rows))
-    return replace(found, method=f"{what}, {found.method}")
+    return found._replace(method=f"{what}, {found.method}")
 
 
 def accuracy_difference(
@@ -312,15 +313,15 @@ def by_role(
     rows: Rows,  # from read_options
     options: tuple[str, ...],  # roles
     by_place: np.ndarray | None = None,  # score of every option, by place; None: its probability
-) -> pd.DataFrame:
+) -> np.ndarray:  # shape (n, roles)
     "Scores of the roles of every question; of several options with one role, the highest."
     layout, by_place = rows.layout, rows["p"] if by_place is None else by_place
-    columns = {}
+    scores = []
     for name in options:
         there = layout.role[rows.item] == layout.code_of_role.get(name, -2)
         score = np.where(there, by_place, -np.inf).max(axis=1, initial=-np.inf)
-        columns[name] = np.where(there.any(axis=1), score, np.nan)
-    return pd.DataFrame(columns)
+        scores.append(np.where(there.any(axis=1), score, np.nan))
+    return np.stack(scores, axis=1)
 
 
 def _own_values(
@@ -331,13 +332,14 @@ def _own_values(
     contrast = Contrast("values", "Values", {}, "value", None, "right_share", **told)
     rows = read_options(answers, contrast)
     scores = by_role(rows, VALUE_OPTIONS)
-    asked = scores["high"].notna().to_numpy()
+    asked = ~np.isnan(scores[:, VALUE_OPTIONS.index("high")])
     if (of_template := rows.at("template", _BELIEF_TEMPLATE))[asked].any():
         asked = asked & of_template
     asked = asked & (rows["weight"] > 0)
-    if not asked.any() or scores[asked].isna().all().any():
+    if not asked.any() or np.isnan(scores[asked]).all(axis=0).any():
         return pd.Series(dtype=object)
-    mean = scores[asked].groupby(rows["pair"][asked], sort=False).mean()
+    told = pd.DataFrame(scores[asked], columns=VALUE_OPTIONS)
+    mean = told.groupby(rows["pair"][asked], sort=False).mean()
     return beliefs(mean.rename_axis("pair").reset_index())
 
 
@@ -351,7 +353,8 @@ def _by_beliefs(
     if answers.paradigm in asked.levels("paradigm"):
         asked = asked.part(asked.at("paradigm", answers.paradigm))
     rows = asked.part(asked["weight"] > 0)
-    scores, belief = by_role(rows, BET_OPTIONS), dict(_own_values(answers, contrast.include))
+    scores = pd.DataFrame(by_role(rows, BET_OPTIONS), columns=BET_OPTIONS)
+    belief = dict(_own_values(answers, contrast.include))
     held = [belief.get(pair, _UNKNOWN) for pair in rows["pair"]]
     known = [None if each == _UNKNOWN else each for each in held]
     own, authors = (
@@ -372,7 +375,7 @@ def _by_beliefs(
         )
     part = rows.part(there)
     found = estimate(part, own[there], authors[there])
-    found = replace(found, detail=joined(words, found.detail))
+    found = found._replace(detail=joined(words, found.detail))
     return Found(found, with_unread(asked, part))
 
 
@@ -390,7 +393,7 @@ def belief_accuracy(contrast: Contrast, rows: Rows) -> Found:
 
     def against_guessing(part: Rows, own: np.ndarray, authors: np.ndarray) -> Estimate:
         guess = Bar("guessing", np.full(len(own), chance), chance)
-        return RightAnswers(part, own).held_against(guess, contrast.unit)
+        return RightAnswers(part, own).share_against(guess)
 
     return _by_beliefs(contrast, rows, against_guessing)
 

@@ -9,7 +9,6 @@ __all__ = ['CLAIMS_FROM', 'ESTIMATORS', 'constant_choices', 'constant_policies',
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import nan
 from typing import Any, NamedTuple
 
@@ -181,7 +180,7 @@ def gap_of_clusters(
         found = adjusted_cluster_interval(
             both | sides, one.weights, scale, unit=unit, unseen=UNSEEN / 2
         )
-    return replace(found, method=f"{found.method}, paired")
+    return found._replace(method=f"{found.method}, paired")
 
 # %% ../../nbs/effects/02_choices.ipynb #c7d10012
 def coefficients(
@@ -217,8 +216,8 @@ def over_people(
     columns = [each[counts] for each in (score, part, treated, *units)]
     found = crossed_difference(*columns, contrast.unit, these)
     clusters, people = (len({*each}) for each in columns[-2:])
-    return replace(
-        found, detail=joined(found.detail, f"{people:,} people, {counted(clusters, 'cluster')}")
+    return found._replace(
+        detail=joined(found.detail, f"{people:,} people, {counted(clusters, 'cluster')}")
     )
 
 # %% ../../nbs/effects/02_choices.ipynb #c7d10013
@@ -234,9 +233,9 @@ def difference(
     comparable = contrast.control or contrast.weights
     found = over_people(contrast, rows, shown, rows["score"])
     if found and not comparable:
-        found = replace(found, p_value=nan, p_method="")
+        found = found._replace(p_value=nan, p_method="")
     found = found or _over_clusters(contrast, shown, bool(comparable))
-    return replace(found, detail=joined(found.detail, shown.left_out(contrast, rows)))
+    return found._replace(detail=joined(found.detail, shown.left_out(contrast, rows)))
 
 # %% ../../nbs/effects/02_choices.ipynb #44621db9
 def pooled(
@@ -281,7 +280,7 @@ def for_these(
     said = f"about exactly these prompts: {they} no claim beyond them"
     detail = joined(found.detail, left_out, said if 0 < clusters < CLAIMS_FROM else "")
     known = {"target": "F", "n_clusters": clusters, "detail": detail}
-    return replace(found, p_value=nan, p_method="", **known)
+    return found._replace(p_value=nan, p_method="", **known)
 
 
 def _independent_shares(
@@ -347,14 +346,14 @@ def signal_shift(contrast: Contrast, rows: Rows) -> Estimate:
         invented = _acceptance_by_cluster(rows, contrast.control)
         found = signal_detection_difference(real, invented, rows.exact)
     shift = getattr(found, contrast.kind.removesuffix("_shift"))
-    return replace(shift, method="signal detection, clusters")
+    return shift._replace(method="signal detection, clusters")
 
 
 def accuracy(contrast: Contrast, rows: Rows) -> Estimate:
     "Share of right judgments: one half plus the weighted acceptance."
     found = difference(contrast, rows)
     ends = {name: getattr(found, name) + 0.5 for name in ("estimate", "ci_low", "ci_high")}
-    return replace(found, **ends, p_value=nan, p_method="")
+    return found._replace(**ends, p_value=nan, p_method="")
 
 # %% ../../nbs/effects/02_choices.ipynb #01e571a8
 ESTIMATORS = {

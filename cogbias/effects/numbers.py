@@ -7,8 +7,6 @@ __all__ = ['NOTHING_SAMPLED', 'DRAWS', 'ESTIMATORS', 'number_clusters', 'number_
            'standardised']
 
 # %% ../../nbs/effects/03_numbers.ipynb #b0000033
-from dataclasses import replace
-
 import numpy as np
 
 from ..design import Contrast
@@ -66,7 +64,7 @@ def number_measure(contrast: Contrast, rows: Rows) -> Found:
         found = over_people(contrast, rows, shown, rows["value"])
     found = found or number_estimate(shown.table, contrast.kind)
     smallest = None if contrast.unit in UNITS else _small_part_of_spread(contrast, rows)
-    said = replace(found, detail=joined(found.detail, shown.left_out(contrast, rows)))
+    said = found._replace(detail=joined(found.detail, shown.left_out(contrast, rows)))
     return Found(said, rows, smallest=smallest)
 
 # %% ../../nbs/effects/03_numbers.ipynb #925cd6b5
@@ -89,7 +87,7 @@ def _mean_shown(shown: ClusterEffects) -> float:
 
 def _people_drawn_again(contrast: Contrast, rows: Rows, shown: ClusterEffects) -> Estimate:
     "The mean of what these clusters show, with its spread over samples of the people."
-    person = rows.second_unit
+    person = np.unique(rows.second_unit, return_inverse=True)[1]
     many = person.max() + 1
     drawn = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), DRAWS)
     again = [rows.having(weight=rows["weight"] * times[person]) for times in drawn]

@@ -9,6 +9,7 @@ __all__ = ['MOST', 'ONE_ORDER', 'MOST_BY_PLACE', 'OrdersRead', 'orders_read', 'o
 # %% ../../nbs/effects/08_places.ipynb #b0000043
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +77,8 @@ class OrdersRead(NamedTuple):
 def _shares_of_options(answers: Answered) -> np.ndarray:
     "Share of each option in the answers; of scores the highest is taken, by ties in equal parts."
     scored = ~np.isnan(answers.logits)
+    if not scored.any():
+        return answers.p
     highest = standard_choice(np.where(scored, answers.logits, -np.inf))
     return np.where(scored.any(axis=1)[:, None], highest, answers.p)
 
@@ -113,7 +116,8 @@ def orders_read(
         role = np.where(role < 0, len(layout.roles), role)
         pairs = np.empty((0, 2), int)
         if ordered:
-            pairs = order_pairs(layout.code("order_group")[0][rows], role, scale)
+            key, group = ("order pairs", scale, rows.tobytes()), layout.code("order_group")[0][rows]
+            pairs = layout.once(key, partial(order_pairs, group, role, scale))
         if scale:
             consistency = scale_consistency(p, pairs)
         else:

@@ -22,6 +22,7 @@ from cogbias.stats.ratings import (
     rating_difference,
     rating_effect,
     rating_effect_of_people,
+    score_tables,
 )
 from ..tables import CogbiasError
 from ..tables.words import counted
@@ -77,6 +78,15 @@ def _checked_scale(contrast: Contrast, rows: Rows) -> int:
         )
     return options
 
+
+def _scores_of_ratings(contrast: Contrast, rows: Rows) -> np.ndarray:
+    "What the ratings of every pair score, shape (n or 1, K, K)."
+    options = _checked_scale(contrast, rows)
+    return rows.layout.once(
+        ("scores", contrast.kind, contrast.direction, rows.item.tobytes()),
+        lambda: score_tables(_rating_rule(contrast, rows, options), _MEASURES[contrast.kind]),
+    )
+
 # %% ../../nbs/effects/04_ratings.ipynb #6197de1a
 def _order_weights(contrast: Contrast, rows: Rows, counts: np.ndarray) -> np.ndarray | None:
     "A weight for every pair that makes both orders of those that count alike; None: they are."
@@ -107,16 +117,16 @@ def _side(rows: Rows, item: np.ndarray, ratings: np.ndarray) -> Side:
 
 
 def _of_people(
-    rows: Rows, rule: RatingRule, measure: str, weight: np.ndarray | None, rational: str
+    rows: Rows, tables: np.ndarray, measure: str, weight: np.ndarray | None, rational: str
 ) -> Estimate:
     "The mean score of pairs that several people answered; what has fewer units is counted."
     ratings = by_value(rows.layout, rows.of.item, rows.of.p)
     sides = [_side(rows, item, ratings) for item in (rows["partner"], rows.item)]
     units = [rows[name] for name in ("cluster", "crossed") if name in rows]
-    every = [rating_effect_of_people(*sides, each, rule, measure, weight) for each in units]
+    every = [rating_effect_of_people(*sides, each, tables, measure, weight) for each in units]
     found = max(every, key=lambda each: np.nan_to_num(each.se))
-    many = f"{rows.n_people:,} people, {counted(len({*rows['cluster']}), 'cluster')}"
-    return replace(found, detail=joined(rational, many, found.detail))
+    many = f"{rows.counts['n_people']:,} people, {counted(len({*rows['cluster']}), 'cluster')}"
+    return found._replace(detail=joined(rational, many, found.detail))
 
 
 def rating(
@@ -124,20 +134,19 @@ def rating(
     rows: Rows,  # from read_pairs; `towards` where unreadable answers are to be filled
 ) -> Estimate:
     "Mean score of pairs of ratings, with settings and what crosses them as units."
-    options = _checked_scale(contrast, rows)
     control, treatment = rows["p_control"], rows["p_treatment"]
     towards, counts = rows.own.get("towards"), rows["weight"] > 0
-    rule, measure = _rating_rule(contrast, rows, options), _MEASURES[contrast.kind]
+    tables, measure = _scores_of_ratings(contrast, rows), _MEASURES[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
     second, weight = rows.second_unit, _order_weights(contrast, rows, counts)
     rational = "zero is the rational answer" if measure in RATIONAL_ZERO else ""
     if towards is None and pd.notna(rows.of.person).any():
-        return _of_people(rows, rule, measure, weight, rational)
+        return _of_people(rows, tables, measure, weight, rational)
     found = rating_effect(
         control,
         treatment,
         rows.code("cluster"),
-        rule,
+        tables,
         measure,
         weight=weight,
         crossed=second,
@@ -147,7 +156,7 @@ def rating(
     shared = _units_words(rows, second, counts)
     writers = rows.levels("generator")
     wrote = f"texts: {' and '.join(sorted(writers))}" if len(writers) else ""
-    return replace(found, detail=joined(rational, shared, found.detail, wrote))
+    return found._replace(detail=joined(rational, shared, found.detail, wrote))
 
 
 def rating_gap(
@@ -156,15 +165,12 @@ def rating_gap(
     other: Rows,  # the same of another participant, of the same pairs
 ) -> Estimate:
     "What sets two participants apart."
-    rule, measure = (
-        _rating_rule(contrast, one, _checked_scale(contrast, one)),
-        _MEASURES[contrast.kind],
-    )
+    tables, measure = _scores_of_ratings(contrast, one), _MEASURES[contrast.kind]
     answers = [(rows["p_control"], rows["p_treatment"]) for rows in (one, other)]
     read_by_both = ~np.isnan(sum(control + treatment for control, treatment in answers)).any(axis=1)
     weight = _order_weights(contrast, one, read_by_both)
     return rating_difference(
-        *answers, one.code("cluster"), rule, measure, one.second_unit, weight=weight
+        *answers, one.code("cluster"), tables, measure, one.second_unit, weight=weight
     )
 
 

@@ -146,17 +146,14 @@ def effect_row(
     **given: Any,  # fields that replace those of the estimate
 ) -> dict[str, Any]:
     "A row of the effects table, with the counts behind it."
-    items, status, detail = rows.prompts, found.status, found.detail
+    status, detail = found.status, found.detail
     if status == Status.NO_VALID_ANSWERS:
         status, alone = why_no_number(contrast, rows)
         detail = alone or detail
     return {
         "measure": contrast.measure,
         "group": group,
-        "n_items": len({*rows.layout.prompt[items].tolist()}),
-        "n_people": rows.n_people,
-        "n_trials": int(rows.of.n_trials[items].sum()),
-        "n_valid": int(rows.of.n_valid[items].sum()),
+        **rows.counts,
         "unit": contrast.unit,
         "replication": contrast.replication,
         "headline": False,
@@ -227,4 +224,4 @@ def towards_bias(found: Estimate, direction: float) -> Estimate:
     "The estimate with its sign turned where the bias points down."
     if direction > 0:
         return found
-    return replace(found, estimate=-found.estimate, ci_low=-found.ci_high, ci_high=-found.ci_low)
+    return found._replace(estimate=-found.estimate, ci_low=-found.ci_high, ci_high=-found.ci_low)

@@ -54,12 +54,12 @@ def _right_sets(contrast: Contrast, rows: Rows, options: Sequence[str]) -> np.nd
     return right_sets(sets, options)[rows.code("kind")]
 
 
-def _role_scores(rows: Rows) -> tuple[pd.DataFrame, bool]:
-    "Score of every role between 0 and 1, and whether these need not sum to one."
+def _role_scores(rows: Rows) -> tuple[tuple[str, ...], np.ndarray, bool]:
+    "The roles, the score of each between 0 and 1, and whether these need not sum to one."
     raw, role = rows["logits"], rows.layout.role[rows.item]
     free = bool(np.isfinite(raw[role >= 0]).all()) and bool(len(rows))
     roles = tuple(rows.layout.roles[code] for code in np.unique(role[role >= 0]))
-    return by_role(rows, roles, normalised_scores(raw) if free else rows["p"]), free
+    return roles, by_role(rows, roles, normalised_scores(raw) if free else rows["p"]), free
 
 # %% ../../nbs/effects/06_thresholds.ipynb #6f5ffee2
 def _set_bars(rows: Rows, options: Sequence[str], truth: str) -> dict[str, Bar]:
@@ -92,18 +92,17 @@ def _parts_of(rows: Rows) -> list[tuple[str, np.ndarray, np.ndarray]]:
 
 
 def _judge_by_template(
-    rows: Rows, scores: pd.DataFrame
+    rows: Rows, scores: np.ndarray
 ) -> tuple[np.ndarray, list[tuple[str, Threshold]]]:
     "Credit of every question, nan where it is not judged; the thresholds of their templates."
     credit, tuned, right = np.full(len(rows), np.nan), [], rows["is_right"]
-    given = scores.to_numpy(float)
     templates = [(str(name), rows.at("template", name)) for name in rows.levels("template")]
     templates = templates or [("", np.ones(len(rows), bool))]
     for (template, here), (part, dev, test) in product(templates, _parts_of(rows)):
         dev, test = here & dev, here & test
-        chosen = choose_threshold(given[dev], right[dev])
+        chosen = choose_threshold(scores[dev], right[dev])
         if chosen.n and test.any():
-            credit[test] = set_credit(given[test], right[test], chosen.tau)
+            credit[test] = set_credit(scores[test], right[test], chosen.tau)
             tuned.append((" of ".join(filter(None, [part, template])), chosen))
     return credit, tuned
 
@@ -138,15 +137,15 @@ def threshold_accuracy(
 ) -> Found | Estimate:  # the estimate, and one for each bar
     "Share of test questions whose set above the tuned threshold is right."
     read = rows.part(rows["weight"] > 0)
-    scores, free = _role_scores(read)
-    judged = read.having(is_right=_right_sets(contrast, read, scores.columns))
+    roles, scores, free = _role_scores(read)
+    judged = read.having(is_right=_right_sets(contrast, read, roles))
     credit, tuned = _judge_by_template(judged, scores)
     at = np.flatnonzero(~np.isnan(credit))
     if not len(at):
         none = "no template has both development and test questions that count"
         return nothing("insufficient", none, method="tuned threshold")
     part, credit = judged.part(at).having(), credit[at]
-    every = _set_bars(part, scores.columns, contrast.kind)
+    every = _set_bars(part, roles, contrast.kind)
     answers = RightAnswers(part, credit)
     found = answers.share_against(every["guessing"])
     detail = joined(
@@ -161,8 +160,8 @@ def threshold_accuracy(
     status = found.status if free else "exploratory"
     said = {"method": f"tuned threshold, {found.method}", "status": status, "detail": detail}
     counted = with_unread(rows.part(rows.at("split", "test")), part)
-    beside = partial(rows_beside, contrast, part, every, answers)
-    return Found(replace(found, **said), counted, beside)
+    beside = partial(rows_beside, contrast, part, every, answers, {"guessing": found})
+    return Found(found._replace(**said), counted, beside)
 
 # %% ../../nbs/effects/06_thresholds.ipynb #3cec10c8
 _MEANING_OF_MEASURE = {

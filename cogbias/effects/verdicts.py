@@ -32,7 +32,7 @@ from cogbias.stats.decisions import (
     without_width,
 )
 from ..stats.estimates import Estimate
-from ..tables import EFFECTS, CogbiasError, check_columns, is_empty
+from ..tables import CogbiasError, check_columns, is_empty
 from ..tables.words import REASONS, UNITS, VERDICTS, Status, VerdictWord, is_bias
 
 # %% ../../nbs/effects/10_verdicts.ipynb #33273d5b
@@ -286,7 +286,7 @@ def decide(
     decided = effects.astype(DECIDED)
     for name in DECIDED:
         decided.loc[said.index, name] = said[name]
-    return EFFECTS.check(decided)
+    return decided
 
 
 def shown_limits(

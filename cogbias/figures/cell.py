@@ -140,14 +140,13 @@ def axes_or_new(ax: "Axes | None", width: float, height: float) -> "Axes":
 def legend_above(
     ax: "Axes",
     handles: Sequence[Any] | None = None,  # None: what was drawn with a label
-    columns: int = 3,  # side by side
 ) -> None:
     "A legend above the axes, each label once."
     if handles is None:
         handles = list(dict(zip(*reversed(ax.get_legend_handles_labels()))).values())
     if handles:
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3}
-        ax.legend(handles=handles, ncols=columns, fontsize=9, **place)
+        ax.legend(handles=handles, ncols=3, fontsize=9, **place)
 
 # %% ../../nbs/figures/00_cell.ipynb #f4336803
 NUMBERS = ("estimate", "ci_low", "ci_high")  # columns of numbers with an interval

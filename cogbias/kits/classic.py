@@ -169,7 +169,7 @@ def classic(
         "contrasts": contrasts_of(question, measures, more.get("roles", {})),
         "rules": rules,
         "factors": (NUMBER_FACTORS if question.numbers else CHOICE_FACTORS) | dict(factors),
-        "breakdown": () if question.numbers else ("option_order", "content_set"),
+        "breakdown": () if question.numbers else ("option_order",),
         "clusters": "clusters",
         "question": question,
     }

@@ -75,7 +75,7 @@ def _as_json(value: Any) -> Any:
 
 def data_text(
     paradigm: Paradigm,  # however it was made
-    settings: Mapping[str, Any] = {},  # arguments of items() that made its items
+    settings: Mapping[str, Any],  # arguments of items() that made its items
 ) -> str:
     "The words and contrasts of a paradigm as JSON."
     data = {name: getattr(paradigm, name) for name in (*_ABOUT_FIELDS, *_PLAIN_FIELDS, "people")}

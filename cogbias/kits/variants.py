@@ -122,7 +122,7 @@ Derive = Mapping[
 def variant_values(
     variables: Mapping[str, Variable],  # name -> variable
     variant: str,  # one of VARIANTS
-    derive: Derive = {},  # further values, computed in order
+    derive: Derive,  # further values, computed in order
     invariants: Sequence[Invariant] = (),  # what must hold
     where: str = "question",  # for messages
 ) -> dict[str, Any]:  # name -> value

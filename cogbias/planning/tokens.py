@@ -105,7 +105,7 @@ def _step(
 
 def cell_tokens(
     cell: PlannedCell,  # what is missing of it
-    habits: Habits = {},  # of whoever has answered before
+    habits: Habits,  # of whoever has answered before
 ) -> list[Step]:  # one; two where choices are extracted
     "The calls that a cell would still make, and their tokens."
     requests, known = cell.requests, fingerprint(cell.known)

@@ -160,7 +160,7 @@ def likeness_words(
     "How a headline stands to people."
     if found is None:
         return ""
-    apart = vars(found.difference)
+    apart = found.difference._asdict()
     size = f" ({interval(apart)})" if limits_words(apart) else ""
     people, _, which = found.people.partition(", ")
     return LIKENESS[found.word].format(people + (which and f" ({which})")) + size

@@ -154,7 +154,7 @@ def write_table(
 def write_figures(
     effects: pd.DataFrame,  # an effects table
     folder: Path,  # where the files go
-    kind: str = "pdf",  # pdf or svg
+    kind: str,  # pdf or svg
 ) -> list[Path]:  # one file per unit
     "Draw the headlines with their intervals, one figure per unit, as vector graphics."
     check_known(kind, ("pdf", "svg"), f"table: unknown figures {kind!r}")

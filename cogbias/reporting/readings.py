@@ -55,14 +55,16 @@ def read_otherwise(
     return told[(told["ours"] != told["theirs"]) & ~unread].reset_index()
 
 # %% ../../nbs/reporting/06_readings.ipynb #9899368e
+_OF_A_KIND = 3  # pairs of readings, and quotes, of one kind of difference
+
+
 def kinds_of_difference(
     other: pd.DataFrame,  # from read_otherwise
-    most: int = 3,  # pairs of readings of a kind
 ) -> pd.DataFrame:  # difference, answers, commonest; the commonest kind first
     "How many answers were read otherwise, by kind."
     rows, pairs = [], other["ours"] + " / " + other["theirs"]
     for kind, count in other["difference"].value_counts().items():
-        commonest = pairs[other["difference"] == kind].value_counts().head(most)
+        commonest = pairs[other["difference"] == kind].value_counts().head(_OF_A_KIND)
         told = ", ".join(f"{pair} ({times:,})" for pair, times in commonest.items())
         rows.append((kind, count, told))
     return pd.DataFrame(rows, columns=["difference", "answers", "commonest: ours / theirs"])
@@ -85,14 +87,13 @@ def quoted(
 
 def quoted_answers(
     other: pd.DataFrame,  # from read_otherwise
-    of_a_kind: int = 3,  # quotes, at most
     seed: int = 0,  # of the draw
 ) -> pd.DataFrame:  # difference, answer, ours, theirs, prompt, trial_id; empty without texts
     "A sample of the answers that others read otherwise."
     written = other[other["response"].notna()].sort_values(["trial_id", "difference"])
     told = written.assign(answer=[quoted(str(each)) for each in written["response"]])
     told = told.drop_duplicates(["difference", "answer"]).sample(frac=1, random_state=seed)
-    drawn = told.groupby("difference").head(of_a_kind).sort_values(["difference", "trial_id"])
+    drawn = told.groupby("difference").head(_OF_A_KIND).sort_values(["difference", "trial_id"])
     return drawn[["difference", "answer", "ours", "theirs", "prompt", "trial_id"]]
 
 # %% ../../nbs/reporting/06_readings.ipynb #6ec34e51

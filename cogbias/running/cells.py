@@ -97,7 +97,7 @@ def _rows_of_request(
     folder: Folder,
     asked: StoredRequest,
     beside: Sequence[StoredRequest],  # what else was asked
-    layout: Layout | None = None,  # of its items, where it is laid out already
+    layout: Layout,  # of its items
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "What the answers to one request show."
     own, table = paradigm_of(folder, asked), trials(folder, [asked])
@@ -116,9 +116,8 @@ def _rows_of_request(
     ]
     given = ((items(folder, each), trials(folder, [each])) for each in mine)
     read = readings(folder, asked) if _is_read_by_estimator("readings", own) else None
-    design = layout or items(folder, asked)
     try:
-        return effect_rows(table, design, own, suite_among(given, own), read)
+        return effect_rows(table, layout, own, suite_among(given, own), read)
     except NoHeadline as error:
         _log.warning("%s in %s: no estimate: %s", asked.participant, asked.paradigm, error)
         return []

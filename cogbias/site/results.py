@@ -426,7 +426,12 @@ def compared_pairs(results: Results) -> list[tuple[str, str]]:
 def beside_people(results: Results, participant: str) -> pd.DataFrame:
     "What sets the headlines of a participant apart from published results, as `compare` says it."
     rows = [
-        {**vars(like.difference), "second": like.people, "likeness": like.word, "paradigm": name}
+        {
+            **like.difference._asdict(),
+            "second": like.people,
+            "likeness": like.word,
+            "paradigm": name,
+        }
         for (who, name), like in results.likenesses.items()
         if who == participant and not like.people.startswith(PEOPLE)
     ]

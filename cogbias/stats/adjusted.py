@@ -8,7 +8,6 @@ __all__ = ['UNSEEN', 'METHOD', 'firmness', 'limits_within', 'sign_test', 'p_of_l
 
 # %% ../../nbs/stats/02_adjusted.ipynb #33cdff09
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import atanh, comb, exp, log, tanh
 from typing import NamedTuple
 
@@ -121,9 +120,10 @@ class _Mixture(NamedTuple):
         return low, min(high, max(0.0, smooth[1]))
 
     def whole(self, level: float) -> tuple[float, float]:
-        "Of the clusters that were asked, and of those that were not."
-        asked, unasked = self.asked(level), self.unasked(level)
-        return min(asked[0], unasked[0]), max(asked[1], unasked[1])
+        "The mixture, and what any interval must reach, since a kind of cluster may be missing."
+        asked, counted = self.asked(level), self.counted(level)
+        far = [self.estimate + self.unseen * (each - self.estimate) for each in counted]
+        return min(asked[0], far[0]), max(asked[1], far[1])
 
     def smooth_limits(self, level: float) -> tuple[float, float]:
         "The t alone; a point where all clusters agree."
@@ -146,12 +146,6 @@ class _Mixture(NamedTuple):
             low = (1 - self.firm) * smooth[0] + self.firm * low
             high = (1 - self.firm) * smooth[1] + self.firm * high
         return min(low, self.estimate), max(high, self.estimate)
-
-    def unasked(self, level: float) -> tuple[float, float]:
-        "What any interval must reach, since a kind of cluster may be missing among these."
-        low, high = self.counted(level)
-        reach = min(low - self.estimate, 0.0), max(high - self.estimate, 0.0)
-        return self.estimate + self.unseen * reach[0], self.estimate + self.unseen * reach[1]
 
     def p_value(self) -> float:
         "One minus the level at which the interval just touches 0."
@@ -208,7 +202,7 @@ def adjusted_cluster_interval(
     blocks = cluster_blocks(differences, weights)
     plain = over_blocks(blocks, unit)
     if np.isnan(plain.ci_low):
-        return replace(plain, method=METHOD)
+        return plain._replace(method=METHOD)
     total, smallest = plain.n_clusters, int(blocks.smallest.min())
     mixed = _mix_intervals(differences, blocks, plain, scale, unseen)
     low, high = mixed.limits(LEVEL)
@@ -224,8 +218,7 @@ def adjusted_cluster_interval(
         if widened
         else "",
     )
-    return replace(
-        plain,
+    return plain._replace(
         se=max(se, unseen * mixed.counts.se) if widened else se,
         df=plain.df if mixed.firm < 1 and not widened else np.nan,
         ci_low=low,
@@ -251,4 +244,4 @@ def flag_numbers(
     note = f"{most} of {len(values)} clusters show the same number"
     p_value = max(found.p_value, sign_test(values))
     known = {"status": "mostly_equal", "p_value": p_value, "p_method": "t and exact signs"}
-    return replace(found, detail=joined(found.detail, note), **known)
+    return found._replace(detail=joined(found.detail, note), **known)

@@ -49,12 +49,12 @@ def standard_choice(
 # %% ../../nbs/stats/10_bets.ipynb #6030ec1c
 def standard_credit(
     scores: pd.DataFrame,  # one row per question, one column per option
-    key: Sequence[Collection[str] | None],  # right options of each question, shape (n,)
+    key: Sequence[frozenset[str] | None],  # right options of each question, shape (n,)
 ) -> np.ndarray:  # credit in [0, 1] per question; nan where unanswered or without a right option
     "Credit of the best option: 1, 0, or the share of right options among those that tie."
     options = [*scores]
-    flags = [[option in (right or ()) for option in options] for right in key]
-    right = np.array(flags, bool).reshape(scores.shape)
+    flags = {right: [option in (right or ()) for option in options] for right in {*key}}
+    right = np.array([flags[each] for each in key], bool).reshape(scores.shape)
     credit = (standard_choice(scores.to_numpy(float)) * right).sum(axis=1)
     return np.where(right.any(axis=1), credit, nan)
 
@@ -108,6 +108,7 @@ _SIDES_NAMED = {
 }
 
 
+@cache
 def bet_correct_sets(
     kind: str,  # win_high or win_low
     ground_truth: str,  # strict, positive or non_negative
@@ -148,7 +149,8 @@ def set_credit(
 ) -> np.ndarray:  # 1 or 0 per question, for each threshold; nan where left out or unanswered
     "Whether the set of options above a threshold is a right one."
     given = np.asarray(scores, float)
-    number = (given > np.expand_dims(tau, (-2, -1))) @ (1 << np.arange(given.shape[1]))
+    above = given > np.expand_dims(tau, (-2, -1))
+    number = (above @ 2.0 ** np.arange(given.shape[1])).astype(int)
     counted = ~np.isnan(given).any(axis=1) & right.any(axis=1)
     return np.where(counted, right[np.arange(len(given)), number], nan)
 

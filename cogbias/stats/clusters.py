@@ -9,7 +9,7 @@ __all__ = ['Columns', 'FEWEST_FOR_AN_INTERVAL', 'FEWEST_FOR_A_CLAIM', 'segment_m
 
 # %% ../../nbs/stats/01_clusters.ipynb #091c45f1
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -94,19 +94,20 @@ def combine_strata(
     variances: np.ndarray,  # variance of each of these, shape (S,)
     sizes: np.ndarray,  # clusters behind each, shape (S,)
     unit: str = "probability",  # unit of the means
+    method: str = "stratified cluster t",  # what this is called
 ) -> Estimate:
     "Sum of independent means, with a t interval on Satterthwaite degrees of freedom."
-    estimate, total = float(means.sum()), int(sizes.sum())
-    known = {"n_clusters": total, "method": "stratified cluster t", "unit": unit}
-    fewest = sizes.min(initial=total)
-    if total < FEWEST_FOR_AN_INTERVAL or fewest < 2 or not variances.any():
+    estimate, total, variance = float(sum(means)), int(sum(sizes)), float(sum(variances))
+    known = {"n_clusters": total, "method": method, "unit": unit}
+    fewest = min(sizes, default=total)
+    if total < FEWEST_FOR_AN_INTERVAL or fewest < 2 or not variance:
         return _without_t(estimate, sizes, known)
-    se, share = float(np.sqrt(variances.sum())), variances / variances.sum()
-    df = float(min(1 / np.sum(share**2 / (sizes - 1)), total - len(sizes)))
+    squares = sum((each / variance) ** 2 / (size - 1) for each, size in zip(variances, sizes))
+    df = float(min(1 / squares, total - len(sizes)))
     if total < FEWEST_FOR_A_CLAIM or fewest < 3:
         said = f"clusters: {total}, smallest stratum: {fewest}"
         known |= {"status": "few_clusters", "detail": said}
-    return Estimate(**with_t(estimate, se, df), p_method="t", **known)
+    return Estimate(**with_t(estimate, sqrt(variance), df), p_method="t", **known)
 
 # %% ../../nbs/stats/01_clusters.ipynb #41a364b9
 def weight_of_strata(
@@ -197,7 +198,7 @@ def over_blocks(
 ) -> Estimate:
     "The sum over blocks, with its t interval."
     found = combine_strata(blocks.mean, blocks.variance, blocks.smallest, unit)
-    return replace(found, n_clusters=int(blocks.size.sum()))
+    return found._replace(n_clusters=int(blocks.size.sum()))
 
 
 def stratified_cluster_t(

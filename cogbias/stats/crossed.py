@@ -7,8 +7,7 @@ __all__ = ['units_of', 'Spread', 'two_way_spread', 'agreement', 'crossed_mean', 
 
 # %% ../../nbs/stats/11_crossed.ipynb #e35b6d06
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from math import nan
 from typing import NamedTuple
 
@@ -36,10 +35,11 @@ from cogbias.stats.estimates import (
 
 # %% ../../nbs/stats/11_crossed.ipynb #77512eb3
 def _unit_numbers(names: ArrayLike) -> np.ndarray:
-    "The number of the unit of every score, from 0."
+    "A number for the unit of every score."
     given = np.asarray(names)
-    plain = given if given.dtype.kind in "iu" else np.asarray(list(map(str, names)))
-    return np.unique(plain, return_inverse=True)[1]
+    if given.dtype.kind in "iu":
+        return given.astype(int)
+    return np.unique(np.asarray(list(map(str, names))), return_inverse=True)[1]
 
 
 def _pair_numbers(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -49,12 +49,19 @@ def _pair_numbers(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def units_of(
     *kinds: ArrayLike | None,  # name of the unit of every score; None: no such kind
-) -> list[np.ndarray]:  # number of the unit of every score
+) -> tuple[np.ndarray, ...]:  # number of the unit of every score, from 0
     "The units of one or two kinds; where every one lies in one of the other kind, only those."
-    units = [_unit_numbers(each) for each in kinds if each is not None]
+    return _kinds_apart(*(_unit_numbers(each).tobytes() for each in kinds if each is not None))
+
+
+@lru_cache(16)  # the same units have many scores
+def _kinds_apart(*numbers: bytes) -> tuple[np.ndarray, ...]:
+    "The same of units that are given as numbers."
+    given = (np.frombuffer(each, int) for each in numbers)
+    units = tuple(np.unique(each, return_inverse=True)[1] for each in given)
     sizes = [each.max(initial=-1) for each in units]
     if len(units) == 2 and _pair_numbers(*units).max(initial=-1) in sizes:
-        return [units[int(np.argmin(sizes))]]
+        return (units[int(np.argmin(sizes))],)
     return units
 
 
@@ -64,16 +71,14 @@ def _unit_variance(error: np.ndarray, unit: np.ndarray) -> float:
     return len(total) / (len(total) - 1) * float(total @ total) if len(total) > 1 else nan
 
 
-class _UnitPart(NamedTuple):
-    "What the units of one kind contribute to the variance of a mean."
-
-    variance: float  # nan where there is one unit only
-    df: float  # degrees of freedom of that variance
+# what the units of one kind contribute to the variance of a mean, nan where there is one unit only;
+# and the degrees of freedom of that variance
+_UnitPart = tuple[float, float]
 
 
 def _equal_part(error: np.ndarray, unit: np.ndarray) -> _UnitPart:
     "The part of scores that are weighted equally."
-    return _UnitPart(_unit_variance(error, unit), float(unit.max(initial=0)))
+    return _unit_variance(error, unit), float(unit.max(initial=0))
 
 
 def _uneven_part(
@@ -85,14 +90,14 @@ def _uneven_part(
     whole = own.sum()
     of_total = own * (1 - 2 * weight) + weight**2 * whole
     if (weight > 0).sum() < 2:
-        return _UnitPart(nan, 0.0)
+        return nan, 0.0
     factor = np.divide(own, of_total, out=np.zeros(len(own)), where=weight > 0)
     # totals covary by weight_a weight_b whole - weight_a own_b - own_a weight_b, so that the sum of
     # squares over all pairs of units is a product of matrices of two by two
     columns = np.stack([weight, own])
     mixed = (columns * factor) @ columns.T @ np.array([[whole, -1.0], [-1.0, 0.0]])
     squares = factor**2 @ (own * (2 * of_total - own)) + np.trace(mixed @ mixed)
-    return _UnitPart(float(factor @ total**2), float(whole**2 / squares))
+    return float(factor @ total**2), float(whole**2 / squares)
 
 
 def _weighted_part(error: np.ndarray, unit: np.ndarray, share: np.ndarray) -> _UnitPart:
@@ -105,11 +110,15 @@ _ALIKE_FROM = 0.75  # share of the units of a kind, as which they have to count 
 
 
 def _count_alike(
-    df: float,  # degrees of freedom that the weights of some units leave
-    units: int,  # how many there are
+    unit: np.ndarray,  # number of the unit of every score, which are weighted equally
 ) -> bool:
     "Whether units count as nearly as many as there are, whatever their sizes."
-    return df + 1 >= _ALIKE_FROM * units
+    size = np.bincount(unit)
+    if size.min() == size.max():
+        return True
+    share = size / len(unit)
+    df = _uneven_part(share, share, share / len(unit))[1]
+    return df + 1 >= _ALIKE_FROM * len(size)
 
 # %% ../../nbs/stats/11_crossed.ipynb #af2f5bc3
 class Spread(NamedTuple):
@@ -133,15 +142,15 @@ def two_way_spread(
     largest = np.abs(score).max(initial=0)
     # equal scores may differ in the last bit, which must not turn into a tiny interval
     error = weight * settled(score - centre, scale=largest) / weight.sum()
-    units = tuple(units_of(first, second))
+    units = units_of(first, second)
     part = partial(_weighted_part, share=weight / weight.sum())
     one_weight = np.ptp(weight) <= EQUAL * weight.max()
-    if one_weight and all(_count_alike(part(error, each).df, each.max() + 1) for each in units):
+    if one_weight and all(map(_count_alike, units)):
         part = _equal_part
     variances, df = zip(*(part(error, each) for each in units))
     if len(units) == 1:
         return Spread(centre, variances[0], units, df)
-    shared = part(error, _pair_numbers(*units)).variance
+    shared = part(error, _pair_numbers(*units))[0]
     return Spread(centre, float(np.max([sum(variances) - shared, *variances])), units, df)
 
 # %% ../../nbs/stats/11_crossed.ipynb #a74cee68
@@ -223,8 +232,7 @@ def crossed_mean(
     spread = two_way_spread(score, first, second, weight)
     fewest = min(int(each.max()) + 1 for each in spread.units)
     parts = (np.array([each]) for each in (spread.mean, spread.variance, fewest))
-    found = combine_strata(*parts, unit)
-    found = replace(found, method=_METHODS[len(spread.units) - 1])
+    found = combine_strata(*parts, unit, _METHODS[len(spread.units) - 1])
     found = _as_far_as_weights_allow(found, spread, weight)
     if np.isnan(found.ci_low):  # too few units
         return found
@@ -252,8 +260,8 @@ def _as_far_as_weights_allow(found: Estimate, spread: Spread, weight: np.ndarray
         known = dict(n_clusters=found.n_clusters, method=found.method, unit=found.unit)
         return Estimate(found.estimate, status="too_few_clusters", detail=said, **known)
     if df + 1 < FEWEST_FOR_A_CLAIM:
-        return replace(found, df=df, status="few_clusters", detail=said)
-    return replace(found, df=df)
+        return found._replace(df=df, status="few_clusters", detail=said)
+    return found._replace(df=df)
 
 
 def _p_of_signs(score: np.ndarray, unit: np.ndarray, weight: np.ndarray) -> float:
@@ -290,7 +298,7 @@ def _widest(
     known = {"se": wider[0].se, "ci_low": low, "ci_high": high}
     detail = joined(found.detail, note)
     p_method = "exact signs" if p_value == p_signs < 1 else "t"
-    return replace(found, **known, detail=detail, p_value=p_value, p_method=p_method)
+    return found._replace(**known, detail=detail, p_value=p_value, p_method=p_method)
 
 # %% ../../nbs/stats/11_crossed.ipynb #c7d10002
 def crossed_difference(
@@ -303,7 +311,7 @@ def crossed_difference(
     these: bool = False,  # whether it is about these wordings, so that only people are resampled
 ) -> Estimate:
     "Mean over wordings of treatment minus control, with people and wordings resampled."
-    first, second = _unit_numbers(wording), _unit_numbers(person)
+    (first,), (second,) = units_of(wording), units_of(person)
     estimate, noise, apart = _effect_and_errors(score, part, treated, first)
     error = settled(noise if these else noise + apart)
     few = these or first.max() + 1 < FEWEST_FOR_AN_INTERVAL
@@ -315,12 +323,13 @@ def crossed_difference(
         beyond = max(0.0, variances[0] - _unit_variance(error, _pair_numbers(*units)))
         variance += beyond
         df = variance**2 / (variances**2 / free).sum() if beyond else df
-    found = combine_strata(*np.array([[estimate], [variance], [free.min() + 1]]), unit)
-    found = replace(found, method=_METHODS[len(units) - 1], target="F" if these else "S")
+    parts = np.array([[estimate], [variance], [free.min() + 1]])
+    found = combine_strata(*parts, unit, _METHODS[len(units) - 1])
+    found = found._replace(target="F" if these else "S")
     if few and not these:
         said = "too few wordings to resample, so the interval is over people only"
-        found = replace(found, status="few_clusters", detail=joined(found.detail, said))
-    return replace(found, **with_t(estimate, found.se, df)) if found.se > 0 else found
+        found = found._replace(status="few_clusters", detail=joined(found.detail, said))
+    return found._replace(**with_t(estimate, found.se, df)) if found.se > 0 else found
 
 
 def _effect_and_errors(

@@ -9,7 +9,7 @@ __all__ = ['ADJUSTMENTS', 'OF_NUMBERS', 'adjust', 'adjust_claims', 'equivalence_
 
 # %% ../../nbs/stats/16_decisions.ipynb #ff5eeb30
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import isnan, log, nan
 from typing import NamedTuple
@@ -292,7 +292,7 @@ def unpaired(
         status=[*doubtful, "ok"][0],
         p_method="interval",
     )
-    return replace(found, p_value=zero_p(found))
+    return found._replace(p_value=zero_p(found))
 
 # %% ../../nbs/stats/16_decisions.ipynb #d41e0005
 class BesidePeople(NamedTuple):

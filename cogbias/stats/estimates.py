@@ -7,10 +7,10 @@ __all__ = ['LEVEL', 'EQUAL', 'Estimate', 'nothing', 'is_dust', 'settled', 'joine
            'with_t', 'p_number', 'p_words']
 
 # %% ../../nbs/stats/00_estimates.ipynb #b69d49ed
-from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isfinite, isnan, nan
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ import numpy as np
 LEVEL = 0.95  # coverage of every interval
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     "A number with what is needed to read it."
 
     estimate: float = nan  # in `unit`
@@ -76,23 +75,22 @@ def cut_at(
     found: Estimate,
     low: float,  # edges of the scale
     high: float,
-    edge: str = "edge",  # what the scale has there
 ) -> Estimate:
     "The estimate with its interval cut at the edges of the scale."
     if not (found.ci_low < low or found.ci_high > high):
         return found
-    return replace(
-        found,
+    return found._replace(
         ci_low=max(found.ci_low, low),
         ci_high=min(found.ci_high, high),
         status="bounded" if found.status == "ok" else found.status,
-        detail=joined(found.detail, f"the interval is cut at the {edge} of the scale"),
+        detail=joined(found.detail, "the interval is cut at the end of the scale"),
     )
 
 # %% ../../nbs/stats/00_estimates.ipynb #0a6f47cc
 _NORMAL = NormalDist()
 
 
+@lru_cache
 def critical_value(
     df: float = nan,  # degrees of freedom; nan: normal
     level: float = LEVEL,  # coverage, between 0 and 1

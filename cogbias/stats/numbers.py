@@ -7,7 +7,6 @@ __all__ = ['CLUSTER_MEASURES', 'anchors_by_cluster', 'coded_numbers', 'number_es
 
 # %% ../../nbs/stats/07_numbers.ipynb #d3105d6b
 from collections.abc import Callable
-from dataclasses import replace
 from math import nan
 from typing import NamedTuple
 
@@ -148,4 +147,4 @@ def number_estimate(
     else:
         found = stratified_cluster_t(values, table["stratum"], unit=unit)
     found = flag_numbers(found, values)
-    return replace(found, method=f"{measure.replace('_', ' ')} per cluster, {found.method}")
+    return found._replace(method=f"{measure.replace('_', ' ')} per cluster, {found.method}")

@@ -8,7 +8,6 @@ __all__ = ['PerTest', 'RATING_MEASURES', 'RATIONAL_ZERO', 'STEPS_THAT_ARE_SAME',
 
 # %% ../../nbs/stats/13_ratings.ipynb #99f1cd74
 from collections.abc import Sequence
-from dataclasses import replace
 from math import nan
 from typing import NamedTuple
 
@@ -123,12 +122,10 @@ def score_tables(
 def expected_scores(
     control: np.ndarray,  # probability of each option, nan rows where there is none, shape (n, K)
     treatment: np.ndarray,  # the same, in the same order
-    rule: RatingRule,  # scale, sign and references
-    measure: str = "m",  # one of RATING_MEASURES
+    tables: np.ndarray,  # from `score_tables`
 ) -> np.ndarray:  # one expected score per pair, nan where a distribution is missing, shape (n,)
     "Expected score of two independent answers with known distributions."
-    p, q = np.asarray(control, float), np.asarray(treatment, float)
-    return np.einsum("ni,nij,nj->n", p, score_tables(rule, measure), q)
+    return np.einsum("ni,nij,nj->n", control, tables, treatment)
 
 # %% ../../nbs/stats/13_ratings.ipynb #2475b647
 def _furthest_scores(
@@ -136,15 +133,14 @@ def _furthest_scores(
     control: np.ndarray,
     treatment: np.ndarray,  # the same, in the same order
     unread: tuple[np.ndarray, np.ndarray],  # share of unreadable answers of either, shape (n,)
-    rule: RatingRule,  # scale, sign and references
-    measure: str = "m",  # one of RATING_MEASURES
-    towards: float = 1,  # 1: as high as they go; -1: as low
+    tables: np.ndarray,  # from `score_tables`
+    towards: float,  # 1: as high as they go; -1: as low
 ) -> np.ndarray:  # one expected score per pair, shape (n,)
     "Expected scores with every unreadable answer at the option that moves its pair furthest."
     p, q = (np.nan_to_num(np.asarray(each, float)) for each in (control, treatment))
     lost_p, lost_q = (np.asarray(each, float) for each in unread)
     p, q = p * (1 - lost_p)[:, None], q * (1 - lost_q)[:, None]
-    tables = np.broadcast_to(score_tables(rule, measure), (len(p), rule.options, rule.options))
+    tables = np.broadcast_to(tables, (len(p), *tables.shape[1:]))
     read = np.einsum("ni,nij,nj->n", p, tables, q)
     by_control = np.einsum("nij,nj->ni", tables, q) * lost_p[:, None]
     by_treatment = np.einsum("ni,nij->nj", p, tables) * lost_q[:, None]
@@ -202,19 +198,19 @@ def _mean_of_pairs(
     if len(ranges) > 1:
         low, high = low - ranges[1][1], high - ranges[1][0]
         edges = edges[0] - edges[1], edges[1] - edges[0]
-    named = (None if each is None else np.asarray(each, object)[kept] for each in units)
+    named = (None if each is None else np.asarray(each)[kept] for each in units)
     within = STEPS_THAT_ARE_SAME / (tables.shape[1] - 1)
     known = {"unit": unit, "within": within, "firm": firm}
     found = crossed_mean(score[kept], *named, weight[kept], (low, high), null, **known)
-    return cut_at(found, *edges, "end")
+    return cut_at(found, *edges)
 
 # %% ../../nbs/stats/13_ratings.ipynb #d8451fe8
 def rating_effect(
     control: np.ndarray,  # probability of each option, nan rows where there is none, shape (n, K)
     treatment: np.ndarray,  # the same, in the same order
     cluster: Sequence,  # scenario of each pair, shape (n,)
-    rule: RatingRule,  # scale, sign, references and rational answer
-    measure: str = "m",  # one of RATING_MEASURES
+    tables: np.ndarray,  # what ratings score, from `score_tables`
+    measure: str = "m",  # what they score it in, one of RATING_MEASURES
     weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
     crossed: Sequence | None = None,  # second unit of each pair, such as its set of fillings
     # share of unreadable answers of either, shape (2, n); then nothing is left out, and these move
@@ -224,12 +220,12 @@ def rating_effect(
 ) -> Estimate:
     "Mean score of pairs, with an interval over scenarios and over what crosses them."
     if unread is None:
-        score = expected_scores(control, treatment, rule, measure)
+        score = expected_scores(control, treatment, tables)
     else:
-        score = _furthest_scores(control, treatment, unread, rule, measure, towards)
+        score = _furthest_scores(control, treatment, unread, tables, towards)
     firm = _firmness_of_ratings(control, treatment)
     weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
-    tables, lost = score_tables(rule, measure), np.isnan(score)
+    lost = np.isnan(score)
     random = _score_of_chance(tables, weights * ~lost)
     null = 0.0 if measure in RATIONAL_ZERO else random
     units = cluster, crossed
@@ -251,8 +247,7 @@ def _in_words(
     zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
     chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
     dropped = f"{lost.sum()} of {len(lost)} pairs lack an answer and are left out"
-    return replace(
-        found,
+    return found._replace(
         method=f"mean {measure.replace('_', ' ')}, {kinds}, p against {zero}",
         detail=joined(found.detail, chance, dropped if lost.any() else ""),
     )
@@ -280,14 +275,14 @@ def rating_effect_of_people(
     control: Side,
     treatment: Side,
     wording: np.ndarray,  # of each pair, shape (m,)
-    rule: RatingRule,  # scale, sign, references and rational answer
-    measure: str = "m",  # one of RATING_MEASURES
+    tables: np.ndarray,  # what ratings score, from `score_tables`
+    measure: str,  # what they score it in, one of RATING_MEASURES
     weight: np.ndarray | None = None,  # of each pair, 0 or more; None: all the same
 ) -> Estimate:
     "Mean score of pairs, with an interval over people and wordings."
-    many, tables = len(wording), score_tables(rule, measure)
+    many = len(wording)
     means, sizes = zip(*(each.of_pairs(many) for each in (control, treatment)))
-    score = expected_scores(*means, rule, measure)
+    score = expected_scores(*means, tables)
     lost = np.isnan(score)
     weights = np.where(lost, 0.0, np.ones(many) if weight is None else weight)
     random = _score_of_chance(tables, weights)
@@ -309,8 +304,8 @@ def rating_effect_of_people(
     found = crossed_difference(*rows, RATING_MEASURES[measure][1])
     if measure not in RATIONAL_ZERO and found.se > 0:
         p_value = two_sided_p((found.estimate - random) / found.se, found.df)
-        found = replace(found, p_value=p_value)
-    found = cut_at(found, float(tables.min()), float(tables.max()), "end")
+        found = found._replace(p_value=p_value)
+    found = cut_at(found, float(tables.min()), float(tables.max()))
     return _in_words(found, measure, found.method, random, lost)
 
 # %% ../../nbs/stats/13_ratings.ipynb #67581e2b
@@ -318,16 +313,15 @@ def rating_difference(
     one: tuple[np.ndarray, np.ndarray],  # distributions of control and treatment, shape (n, K)
     other: tuple[np.ndarray, np.ndarray],  # the same of the other participant, for the same pairs
     cluster: Sequence,  # scenario of each pair, shape (n,)
-    rule: RatingRule,  # scale, sign, references and rational answer
-    measure: str = "m",  # one of RATING_MEASURES
+    tables: np.ndarray,  # what ratings score, from `score_tables`
+    measure: str = "m",  # what they score it in, one of RATING_MEASURES
     crossed: Sequence | None = None,  # second unit of each pair, such as its set of fillings
     weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
 ) -> Estimate:
     "Mean score of one participant less that of another, paired."
-    first, second = (expected_scores(*each, rule, measure) for each in (one, other))
+    first, second = (expected_scores(*each, tables) for each in (one, other))
     weights = np.ones(len(first)) if weight is None else np.asarray(weight, float)
-    controls = one[0], other[0]
-    tables, firm = score_tables(rule, measure), _firmness_of_ratings(*one, *other)
+    controls, firm = (one[0], other[0]), _firmness_of_ratings(*one, *other)
     units = cluster, crossed
     found = _mean_of_pairs(first - second, controls, tables, units, weights, measure, firm)
-    return replace(found, method=f"mean difference of {measure}, {found.method}")
+    return found._replace(method=f"mean difference of {measure}, {found.method}")

@@ -6,7 +6,6 @@
 __all__ = ['variation', 'concordance', 'contrasts_against_base']
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #aeff5f69
-from dataclasses import asdict, replace
 import warnings
 
 import numpy as np
@@ -77,16 +76,15 @@ def concordance(
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #398d1d72
 def contrasts_against_base(
-    table: pd.DataFrame,  # one row per model, one column per variant, without gaps
-    base: str = "base",  # column that the others are compared with
+    table: pd.DataFrame,  # one row per model, one column per variant, base among them, without gaps
 ) -> pd.DataFrame:  # one row per variant: the fields of its Estimate, and p_adjusted
     "Every variant minus the base, paired within models."
     rows = {}
-    for name in table.columns.drop(base):
-        difference = (table[name] - table[base]).to_numpy()
+    for name in table.columns.drop("base"):
+        difference = (table[name] - table["base"]).to_numpy()
         found = stratified_cluster_t(difference, ["all"] * len(difference))
         detail = "" if found.status == "ok" else f"{len(difference)} models"
-        found = replace(found, detail=detail, method="paired t over models")
-        rows[name] = asdict(found)
+        found = found._replace(detail=detail, method="paired t over models")
+        rows[name] = found._asdict()
     found = pd.DataFrame.from_dict(rows, orient="index").rename_axis("variant")
     return found.assign(p_adjusted=adjust(found["p_value"], "holm"))

@@ -6,7 +6,6 @@
 __all__ = ['CELLS', 'CONTRASTS', 'SignalDetectionShift', 'signal_detection_shift', 'signal_detection_difference']
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #78df889d
-from dataclasses import replace
 from math import sqrt
 from typing import NamedTuple
 
@@ -85,7 +84,7 @@ def _contrast_of_cells(name: str, cells: _Cells, cluster: np.ndarray) -> Estimat
     if not cells.stand_in.any() or np.isnan(found.se):
         return found
     note = "a cell without spread: its binomial variance is used instead"
-    return replace(found, status="constant_cell", detail=joined(found.detail, note))
+    return found._replace(status="constant_cell", detail=joined(found.detail, note))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #7d44d743
 class SignalDetectionShift(NamedTuple):

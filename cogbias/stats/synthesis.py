@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from .adjusted import limits_within
 from .estimates import Estimate, critical_value, joined, nothing, with_t
-from ..tables.words import UNITS
 
 # %% ../../nbs/stats/17_synthesis.ipynb #c4e0954b
 class _Studies(NamedTuple):
@@ -116,25 +115,24 @@ def synthesise(
     return Synthesis(found, (mean - half, mean + half), sqrt(tau2), q, float(chdtrc(df, q)))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #3828e932
-def _within(mean: float, limits: tuple[float, float], unit: str) -> tuple[float, float]:
-    "Limits of an interval, kept within the range of its unit."
-    half, reach = (limits[1] - limits[0]) / 2, UNITS[unit].largest
-    if reach is None or not half > 0 or abs(mean) >= reach:
+def _within(mean: float, limits: tuple[float, float]) -> tuple[float, float]:
+    "Limits of an interval, kept between -1 and 1."
+    half = (limits[1] - limits[0]) / 2
+    if not half > 0 or abs(mean) >= 1:
         return limits
-    return limits_within(mean, half, 1.0, (-reach, reach))
+    return limits_within(mean, half, 1.0, (-1, 1))
 
 
 def synthesise_by(
-    table: pd.DataFrame,  # one row per model and bias, all in one unit
-    unit: str = "probability",  # of the effects
+    table: pd.DataFrame,  # one row per model and bias, all differences of probabilities
 ) -> pd.DataFrame:  # one row per group, in order of appearance
     "A synthesis of each group of an effects table."
     rows = []
     for name, part in table.groupby("paradigm", sort=False, observed=True):
-        found = synthesise(part["estimate"], part["se"] ** 2, unit=unit)
+        found = synthesise(part["estimate"], part["se"] ** 2)
         mean = found.mean
-        low, high = _within(mean.estimate, (mean.ci_low, mean.ci_high), unit)
-        ahead = _within(mean.estimate, found.prediction, unit)
+        low, high = _within(mean.estimate, (mean.ci_low, mean.ci_high))
+        ahead = _within(mean.estimate, found.prediction)
         rows.append(
             {
                 "paradigm": name,

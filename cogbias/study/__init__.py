@@ -465,7 +465,7 @@ def cell_request(
     model: str,  # of its models
     who: Participant,  # the participant that it makes, or its record
     items: pd.DataFrame,  # of one paradigm
-    extractor: Participant | None = None,  # or its record
+    extractor: Participant | None,  # or its record
 ) -> CellRequest:
     "The request that a study makes; nothing is written."
     how = how_asked(who, items, method_of(study, who.name), study.repeats, study.seed)

@@ -202,8 +202,8 @@ def build_small(
     architecture: str,  # one of ARCHITECTURES
     sentences: Sequence[str],  # what it reads
     folder: Path,  # of the encoder, which belongs to it alone; one that is there is returned
-    words: Iterable[str] = (),  # further texts whose words the tokenizer should know
-    size: Size = Size(),  # how large
+    words: Iterable[str],  # further texts whose words the tokenizer should know
+    size: Size,  # how large
     recipe: Recipe = PRETRAINING,  # how it is pretrained
     progress: bool = False,  # show a bar
 ) -> Path:  # the folder: config, safetensors, tokenizer, pretraining.json
