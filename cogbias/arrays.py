@@ -68,9 +68,14 @@ class Layout:
 
     def code(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         "A column as numbers, -1 where it is empty or missing, and the sorted levels of these."
-        if name not in self:
-            return np.full(len(self), -1), np.array([], object)
-        return self.once(("code", name), lambda: pd.factorize(self.column(name), sort=True))
+        return self.once(
+            ("code", name),
+            lambda: (
+                pd.factorize(self.column(name), sort=True)
+                if name in self
+                else (np.full(len(self), -1), np.array([], object))
+            ),
+        )
 
     def once(
         self,

@@ -49,12 +49,12 @@ def standard_choice(
 # %% ../../nbs/stats/10_bets.ipynb #6030ec1c
 def standard_credit(
     scores: pd.DataFrame,  # one row per question, one column per option
-    key: Sequence[frozenset[str] | None],  # right options of each question, shape (n,)
+    key: Sequence[Collection[str] | None],  # right options of each question, shape (n,)
 ) -> np.ndarray:  # credit in [0, 1] per question; nan where unanswered or without a right option
     "Credit of the best option: 1, 0, or the share of right options among those that tie."
     options = [*scores]
-    flags = {right: [option in (right or ()) for option in options] for right in {*key}}
-    right = np.array([flags[each] for each in key], bool).reshape(scores.shape)
+    flags = [[option in (right or ()) for option in options] for right in key]
+    right = np.array(flags, bool).reshape(scores.shape)
     credit = (standard_choice(scores.to_numpy(float)) * right).sum(axis=1)
     return np.where(right.any(axis=1), credit, nan)
 
@@ -179,10 +179,10 @@ def choose_threshold(
     n = int((~np.isnan(credit[0])).sum())
     if not n:
         return Threshold(nan, nan, nan, False, 0, nan, 0)
-    counts = np.nansum(credit, axis=1)
+    counts = (credit == 1).sum(axis=1)
     best = np.flatnonzero(counts == counts.max())
     tau = float(np.median(_GRID_OF_THRESHOLDS[best]))
-    there, width = np.nansum(set_credit(scores, right, tau)), int(best[-1] - best[0]) / 100
+    there, width = (set_credit(scores, right, tau) == 1).sum(), int(best[-1] - best[0]) / 100
     is_best = bool(there == counts.max())
     return Threshold(tau, float(counts.max()) / n, float(there) / n, is_best, len(best), width, n)
 

@@ -8,6 +8,7 @@ __all__ = ['PerTest', 'RATING_MEASURES', 'RATIONAL_ZERO', 'STEPS_THAT_ARE_SAME',
 
 # %% ../../nbs/stats/13_ratings.ipynb #99f1cd74
 from collections.abc import Sequence
+from functools import reduce
 from math import nan
 from typing import NamedTuple
 
@@ -171,10 +172,12 @@ def _range_of_mean(
     "How low and how high the mean could be, given the control ratings."
     lost = np.isnan(control).any(axis=1)
     ends = []
-    for worst in (np.min, np.max):
-        by_control = worst(tables, axis=2)  # over the treatment ratings
+    for worst in (np.minimum, np.maximum):
+        by_control = reduce(worst, np.moveaxis(tables, 2, 0))  # over the treatment ratings
         reached = (control * by_control).sum(axis=1)
-        ends.append(weight @ np.where(lost, worst(by_control, axis=1), reached) / weight.sum())
+        ends.append(
+            weight @ np.where(lost, worst.reduce(by_control, axis=1), reached) / weight.sum()
+        )
     return float(ends[0]), float(ends[1])
 
 
