@@ -9,7 +9,6 @@ __all__ = ['ARCHITECTURES', 'ENCODERS', 'TRAINED_HERE', 'RECORD', 'PRETRAINING_R
            'score_pairs', 'encoder_answer', 'read_record', 'stored_label', 'EncoderParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/encoder.ipynb #a765c164
-import math
 import re
 import threading
 from collections import ChainMap

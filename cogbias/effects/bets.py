@@ -8,7 +8,6 @@ __all__ = ['ESTIMATORS', 'question_mean', 'Bar', 'kind_words', 'bars_of', 'bars'
 
 # %% ../../nbs/effects/05_bets.ipynb #b6e7829b
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 

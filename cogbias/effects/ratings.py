@@ -6,8 +6,6 @@
 __all__ = ['ESTIMATORS', 'rating', 'rating_gap']
 
 # %% ../../nbs/effects/04_ratings.ipynb #374ddb35
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 

@@ -9,7 +9,7 @@ __all__ = ['READS', 'READ_MORE', 'ONE_CONDITION', 'Found', 'Estimator', 'estimat
 
 # %% ../../nbs/effects/01_registry.ipynb #b0000013
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points

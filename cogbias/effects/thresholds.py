@@ -7,12 +7,10 @@ __all__ = ['NOT_BEST', 'ESTIMATORS', 'threshold_accuracy']
 
 # %% ../../nbs/effects/06_thresholds.ipynb #13839ea1
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
 
 import numpy as np
-import pandas as pd
 
 from ..design import Contrast
 from ..arrays import Rows

@@ -6,7 +6,6 @@
 __all__ = ['ASKED', 'WrittenSettings', 'write_settings']
 
 # %% ../../nbs/fillings/02_settings.ipynb #sett0002
-import json
 import re
 from collections.abc import Sequence
 from math import ceil

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..effects import words_in

@@ -11,7 +11,6 @@ from math import nan
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from .adjusted import adjusted_cluster_interval, flag_numbers
 from cogbias.stats.clusters import (

@@ -6,7 +6,6 @@
 __all__ = ['noncentral_t_limits', 'GroupSummary', 'group_summary', 'cohens_d']
 
 # %% ../../nbs/stats/06_standardised.ipynb #741c2882
-from collections.abc import Sequence
 from math import copysign, hypot, inf, nan, sqrt
 from typing import NamedTuple
 
